@@ -1,0 +1,1 @@
+"""From prepared clips to candidate items."""

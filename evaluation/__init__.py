@@ -1,0 +1,1 @@
+"""From a frozen release to scores."""

@@ -1,0 +1,1 @@
+"""The agents' prompts, as files with strict variables."""

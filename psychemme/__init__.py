@@ -1,0 +1,1 @@
+"""Build psychology-informed video question-answering benchmarks and evaluate models on them."""

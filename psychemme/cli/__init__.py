@@ -1,0 +1,1 @@
+"""The `psychemme` command: one thin file per verb."""

@@ -1,0 +1,1 @@
+"""Whatever answers an agent's request: hosted models, local servers, signals, scripts."""

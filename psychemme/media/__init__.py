@@ -1,0 +1,1 @@
+"""From a media file to what can be observed in it."""

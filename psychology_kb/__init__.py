@@ -1,0 +1,1 @@
+"""The psychology knowledge base, one folder per profile."""
