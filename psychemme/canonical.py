@@ -1,7 +1,8 @@
-"""One way to turn values into bytes and bytes into ids."""
+"""One way to turn values into bytes, bytes into ids, and to read the clock."""
 
 import hashlib
 import json
+import time
 
 
 def canonical_json(value: object) -> str:
@@ -12,3 +13,8 @@ def canonical_json(value: object) -> str:
 def digest(value: object) -> str:
     """Return the SHA-256 of the canonical JSON of `value` (hex)."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def now() -> int:
+    """Return the time as UTC microseconds."""
+    return time.time_ns() // 1000

@@ -101,6 +101,7 @@ class Step(StrEnum):
     """The steps of the construction graph (paper, Figure 3)."""
 
     PROPOSE = "propose"
+    CHECK = "check"
     ANSWER = "answer"
     CRITIQUE = "critique"
     ROUTE = "route"

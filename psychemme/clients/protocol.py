@@ -37,6 +37,7 @@ class Request:
 
     `inputs` are the prompt's variables as values, exactly those rendered into `system` and `user`:
     a client without a language model reads them instead of the text, and sees nothing more.
+    `exchange` is the repair conversation so far: each unusable reply and what was wrong with it.
     `draw` numbers calls that would otherwise be alike, so that a re-answer is a new call while a
     resume never is.
     """
@@ -50,6 +51,7 @@ class Request:
     reply_schema: type[BaseModel]
     media: tuple[MediaPart, ...] = ()
     parameters: Parameters = field(default_factory=Parameters)
+    exchange: tuple[tuple[str, str], ...] = ()
     draw: int = 0
 
     def key(self, model: str) -> str:
@@ -62,6 +64,7 @@ class Request:
             "user": self.user,
             "schema": self.reply_schema.__name__,
             "media": [(part.kind, part.sha256, part.time) for part in self.media],
+            "exchange": self.exchange,
             "draw": self.draw,
         }
         return digest(identity)

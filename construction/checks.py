@@ -1,0 +1,90 @@
+"""What code can refute in a proposal before anyone answers it.
+
+Each check yields defects with a place; none judges psychology.
+"""
+
+from collections.abc import Iterator
+
+from rapidfuzz import fuzz
+
+from psychemme.answers import fits, option_set
+from psychemme.episode import Episode
+from psychemme.items import Cue, Defect, Question, Reference
+from psychemme.vocabulary import Capability, Format, Modality, ProposalDefect
+from psychology_kb.load import CapabilityCard
+
+_NEAR_DUPLICATE = 95
+_TOLERANCE_S = 0.05
+
+
+def defects(
+    question: Question, reference: Reference, form: Format, card: CapabilityCard, episode: Episode
+) -> tuple[Defect, ...]:
+    """Return every defect found, in a fixed order; empty when the proposal is sound."""
+    return (
+        *_options(question, form),
+        *_answer(question, reference, form),
+        *_cues(reference, episode),
+        *_target(question, card, episode),
+    )
+
+
+def _options(question: Question, form: Format) -> Iterator[Defect]:
+    options = question.options
+    if not form.is_choice:
+        if options:
+            yield Defect(code=ProposalDefect.OPTION_DEFECT, option_id=options[0].id)
+        return
+    if len(options) < (2 if form is Format.SINGLE else 3):
+        yield Defect(code=ProposalDefect.OPTION_DEFECT)
+    seen: list[str] = []
+    for position, option in enumerate(options):
+        text = " ".join(option.text.casefold().split())
+        is_twin = any(fuzz.ratio(text, other) >= _NEAR_DUPLICATE for other in seen)
+        if is_twin or option.id != chr(ord("A") + position):
+            yield Defect(code=ProposalDefect.OPTION_DEFECT, option_id=option.id)
+        seen.append(text)
+
+
+def _answer(question: Question, reference: Reference, form: Format) -> Iterator[Defect]:
+    ids = [option.id for option in question.options]
+    chosen = len(option_set(reference.answer))
+    incomplete = form is Format.MULTIPLE and not 2 <= chosen < len(ids)
+    pointless = form is Format.OPEN and not any(p.required for p in reference.key_points)
+    if not fits(form, reference.answer, ids) or incomplete or pointless:
+        yield Defect(code=ProposalDefect.ANSWER_DEFECT)
+
+
+def _cues(reference: Reference, episode: Episode) -> Iterator[Defect]:
+    if not reference.cues:
+        yield Defect(code=ProposalDefect.CUE_DEFECT)
+    for index, cue in enumerate(reference.cues):
+        if not _is_grounded(cue, episode):
+            yield Defect(code=ProposalDefect.CUE_DEFECT, cue_index=index)
+
+
+def _is_grounded(cue: Cue, episode: Episode) -> bool:
+    if cue.modality is Modality.HISTORY:
+        return bool(episode.history)
+    if not 0 <= cue.start < cue.end <= episode.duration:
+        return False
+    if cue.modality is Modality.SPEECH:
+        return any(
+            u.start - _TOLERANCE_S < cue.end and cue.start < u.end + _TOLERANCE_S
+            for u in episode.transcript
+        )
+    return True
+
+
+def _target(question: Question, card: CapabilityCard, episode: Episode) -> Iterator[Defect]:
+    known = {subcategory.id for subcategory in card.subcategories}
+    if question.subcategory not in known:
+        yield Defect(code=ProposalDefect.MISALIGNED_CAPABILITY)
+    if card.decision_time and not _is_inside(question.decision_time, episode):
+        yield Defect(code=ProposalDefect.UNSUPPORTED_PREMISE)
+    if card.code is Capability.MEMORY and not episode.history:
+        yield Defect(code=ProposalDefect.UNSUPPORTED_PREMISE)
+
+
+def _is_inside(moment: float | None, episode: Episode) -> bool:
+    return moment is not None and 0 <= moment <= episode.duration

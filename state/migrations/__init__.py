@@ -1,0 +1,1 @@
+"""Ordered, named revisions of the Shared State."""
