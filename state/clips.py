@@ -115,11 +115,6 @@ class ClipStore(RoleStore):
         )
         return self.query(lambda s: [read.episode(row) for row in s.exec(found).all()])
 
-    def newest_preparation(self) -> int:
-        """Return the highest preparation number, 0 before the first."""
-        highest = select(func.max(tables.Preparation.number))
-        return int(self.query(lambda session: session.exec(highest).one() or 0))
-
 
 def _episode_row(episode: EpisodeRecord) -> tables.EpisodeRow:
     content = episode.content

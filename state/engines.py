@@ -66,7 +66,8 @@ def authorizer(role: DbRole) -> Authorizer:
             action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_TRANSACTION)
             or (action == sqlite3.SQLITE_FUNCTION and second in _FUNCTIONS)
             or (
-                database == "main"
+                # SQLite names no database where a trigger reads a table but none of its columns.
+                (database == "main" or (database is None and second == ""))
                 and first is not None
                 and (
                     (action == sqlite3.SQLITE_READ and may_read(first, second or ""))

@@ -32,6 +32,11 @@ class RunStore(RoleStore):
 
     db_role = DbRole.CURATOR
 
+    def newest_preparation(self) -> int:
+        """Return the highest preparation number, 0 before the first."""
+        highest = select(func.max(tables.Preparation.number))
+        return int(self.query(lambda session: session.exec(highest).one() or 0))
+
     def start_run(self, run: RunRecord) -> None:
         """Store a new run."""
         row = tables.Run(
@@ -73,6 +78,12 @@ class RunStore(RoleStore):
             found = found.where(tables.Candidate.run == run)
         found = found.order_by(col(tables.Candidate.run), col(tables.Candidate.pick))
         return self.query(lambda s: [_outcome(*pair) for pair in s.exec(found).all()])
+
+    def outcome(self, key: str) -> CandidateOutcome:
+        """Return what became of one candidate."""
+        return self.query(
+            lambda s: _outcome(s.get_one(tables.Candidate, key), s.get_one(tables.Outcome, key))
+        )
 
     def settle(
         self, key: str, state: CandidateState, reason: str | None = None, **facts: object

@@ -35,6 +35,7 @@ class Clip(SQLModel, table=True):
     consent: str | None = None
     url: str | None = None
     history_json: str | None = None
+    context: str = ""
     added_at: int = Field(sa_type=BigInteger)
 
 

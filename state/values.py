@@ -38,6 +38,7 @@ class ClipRecord(Value):
     consent: str | None = None
     url: str | None = None
     history_json: str | None = None
+    context: str = ""
     added_at: int
 
 

@@ -60,6 +60,7 @@ def upgrade() -> None:
         sa.Column("consent", sa.String(), nullable=True),
         sa.Column("url", sa.String(), nullable=True),
         sa.Column("history_json", sa.String(), nullable=True),
+        sa.Column("context", sa.String(), nullable=False),
         sa.Column("added_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("sha256"),

@@ -1,0 +1,175 @@
+"""Run the graph over picks: bounded, resumable, the same whatever order things finish in."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from construction.coverage import Outcome, Tally
+from construction.graph import RECURSION_LIMIT, Graph, GraphState
+from construction.plan import Plan
+from construction.sampling import EpisodeFacts, Pick, is_last, pick_batch
+from psychemme.canonical import canonical_json, digest
+from psychemme.errors import ReplyError, Stopped
+from psychemme.vocabulary import CandidateState, DurationBand
+from state.runs import RunStore
+from state.values import CandidateOutcome, CandidateTarget, ClipRecord, EpisodeRecord, RunRecord
+
+_ID_DIGITS = 16
+
+
+@dataclass
+class Generation:
+    """One run in progress. `report` is called with the tally whenever a candidate is settled."""
+
+    run: RunRecord
+    plan: Plan
+    episodes: Sequence[EpisodeRecord]
+    facts: Sequence[EpisodeFacts]
+    store: RunStore
+    graph: Graph
+    concurrency: int
+    stop: asyncio.Event
+    report: Callable[[Tally], None] = lambda _: None
+    _outcomes: dict[str, CandidateOutcome] = field(default_factory=dict)
+    _is_complete: bool = False
+
+    async def finish(self) -> Tally:
+        """Work until the run is complete, and return its tally.
+
+        Raises Stopped where `stop` was set with work left, EndpointError where no call can
+        succeed; candidates in hand then stay pending and a later call goes on with them.
+        """
+        found = await self.store.in_thread(lambda: self.store.outcomes(self.run.ordinal))
+        self._outcomes = {outcome.target.key: outcome for outcome in found}
+        self._settled = asyncio.Event()
+        self._queue: asyncio.Queue[CandidateTarget | None] = asyncio.Queue(self.concurrency)
+        self.report(self.tally)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._feed())
+                for _ in range(self.concurrency):
+                    group.create_task(self._work())
+        except ExceptionGroup as failures:
+            raise _first(failures) from None
+        if self.tally.pending or not self._is_complete:
+            raise Stopped
+        return self.tally
+
+    @property
+    def tally(self) -> Tally:
+        """The run's candidates by what became of them."""
+        return Tally.of(tuple(self._seen()))
+
+    async def _feed(self) -> None:
+        for outcome in list(self._outcomes.values()):
+            if outcome.state is CandidateState.PENDING:
+                await self._queue.put(outcome.target)
+        batch = 1 + max((o.target.batch for o in self._outcomes.values()), default=-1)
+        while not self._is_complete and not self.stop.is_set():
+            await self._results_up_to(batch - self.plan.sampling.lag)
+            for target in await self._start(batch):
+                await self._queue.put(target)
+            batch += 1
+        for _ in range(self.concurrency):
+            await self._queue.put(None)
+
+    async def _results_up_to(self, batch: int) -> None:
+        while not self.stop.is_set() and any(
+            outcome.state is CandidateState.PENDING and outcome.target.batch <= batch
+            for outcome in self._outcomes.values()
+        ):
+            self._settled.clear()
+            await self._settled.wait()
+
+    async def _start(self, batch: int) -> Sequence[CandidateTarget]:
+        """Store the picks of `batch` as pending candidates, and note when it is the last."""
+        if self.stop.is_set():
+            return ()
+        seen = self._seen()
+        targets = self.plan.scaled(self.run.count)
+        picks = pick_batch(self.plan, targets, self.facts, seen, batch, self.run.seed)
+        if self.run.count is not None:
+            picks = picks[: self.run.count - len(seen)]
+        if not picks:
+            self._is_complete = len(seen) == self.run.count or is_last(self.plan, seen, batch)
+            return ()
+        preparations = {episode.id: episode.preparation for episode in self.episodes}
+        started = [_target(self.run, pick, preparations[pick.episode_id]) for pick in picks]
+        await self.store.in_thread(lambda: self.store.start_batch(started))
+        for target in started:
+            pending = CandidateOutcome(target=target, state=CandidateState.PENDING)
+            self._outcomes[target.key] = pending
+        return started
+
+    async def _work(self) -> None:
+        while (target := await self._queue.get()) is not None:
+            if not self.stop.is_set():
+                await self._settle(target)
+            self._settled.set()
+
+    async def _settle(self, target: CandidateTarget) -> None:
+        state = GraphState(candidate_key=target.key, round=0, route=None)
+        try:
+            await self.graph.ainvoke(state, {"recursion_limit": RECURSION_LIMIT})
+        except ReplyError as fault:
+            code = fault.code
+            await self.store.in_thread(
+                lambda: self.store.settle(target.key, CandidateState.FAILED, code)
+            )
+        except Stopped:
+            return
+        settled = await self.store.in_thread(lambda: self.store.outcome(target.key))
+        self._outcomes[target.key] = settled
+        self.report(self.tally)
+
+    def _seen(self) -> list[Outcome]:
+        facts = {facts.id: facts for facts in self.facts}
+        return [as_outcome(o, facts[o.target.episode_id]) for o in self._outcomes.values()]
+
+
+def as_outcome(outcome: CandidateOutcome, facts: EpisodeFacts) -> Outcome:
+    """Return a candidate as sampling and coverage count it."""
+    return Outcome(
+        episode_id=outcome.target.episode_id,
+        capability=outcome.target.capability,
+        format=outcome.target.format,
+        source_group=facts.source_group,
+        duration_band=facts.duration_band,
+        state=outcome.state,
+        reason=outcome.reason,
+        batch=outcome.target.batch,
+    )
+
+
+def as_facts(episode: EpisodeRecord, clip: ClipRecord) -> EpisodeFacts:
+    """Return what the sampler knows of an episode."""
+    return EpisodeFacts(
+        id=episode.id,
+        source_group=clip.source_group,
+        source_video_id=clip.source_video_id,
+        duration_band=DurationBand.of(episode.content.duration),
+        has_history=bool(episode.content.history),
+        has_speech=bool(episode.content.transcript or episode.content.signals.speech),
+    )
+
+
+def _target(run: RunRecord, pick: Pick, preparation: int) -> CandidateTarget:
+    identity = [run.seed, pick.index, pick.episode_id, pick.capability, pick.format]
+    candidate_id = digest(identity)[:_ID_DIGITS]
+    return CandidateTarget(
+        key=f"{run.ordinal}-{candidate_id}",
+        id=candidate_id,
+        run=run.ordinal,
+        batch=pick.batch,
+        pick=pick.index,
+        episode_id=pick.episode_id,
+        preparation=preparation,
+        capability=pick.capability,
+        format=pick.format,
+        cell_json=canonical_json(pick.cell.model_dump(mode="json")),
+    )
+
+
+def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    inner = failures.exceptions[0]
+    return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner

@@ -1,0 +1,121 @@
+"""Add clips by reference, with the provenance that will travel with them."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from construction.episodes import load_history
+from psychemme.canonical import canonical_json, now
+from psychemme.errors import MediaError
+from psychemme.media.blobs import sha256_file
+from psychemme.vocabulary import ClipStatus
+from state.clips import ClipStore
+from state.values import ClipRecord
+
+_MEDIA = frozenset(
+    {
+        ".3gp",
+        ".avi",
+        ".flv",
+        ".m2ts",
+        ".m4v",
+        ".mkv",
+        ".mov",
+        ".mp4",
+        ".mpeg",
+        ".mpg",
+        ".mts",
+        ".ogv",
+        ".ts",
+        ".webm",
+        ".wmv",
+    }
+)
+_ID_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where clips come from and on what terms; `source_start` is in seconds."""
+
+    source: str
+    source_group: str
+    source_video_id: str | None
+    source_start: float
+    recording_group: str | None
+    licence: str | None
+    consent: str | None
+    url: str | None
+    context: str
+    history: Path | None
+
+
+@dataclass(frozen=True)
+class Added:
+    """What became of one path: `added`, `known` (same bytes as an earlier clip) or `refused`."""
+
+    path: Path
+    verdict: str
+    id: str
+
+
+def add_clips(store: ClipStore, paths: Sequence[Path], provenance: Provenance) -> Iterator[Added]:
+    """Add every file, and every media file below every folder; yield what became of each.
+
+    A clip is its bytes: the same bytes under two names are one clip, two files of one name are
+    two. Raises MediaError, after all others were added, where a path is missing or a folder empty.
+    """
+    history = load_history(provenance.history) if provenance.history else None
+    history_json = history and canonical_json([entry.model_dump() for entry in history])
+    known = {clip.id: clip for clip in store.clips()}
+    missing: list[Path] = []
+    for path in paths:
+        found = list(_files(path))
+        missing.extend([] if found else [path])
+        for file in found:
+            record = _record(file, provenance, history_json or None)
+            verdict = "known" if record.id in known else "added"
+            if verdict == "added":
+                store.put_clip(record)
+                known[record.id] = record
+            yield Added(file, verdict, record.id)
+    if missing:
+        names = ", ".join(repr(str(path)) for path in missing)
+        raise MediaError(
+            f"No media file was found at {names}.", "Check the path; the others were added."
+        )
+
+
+def _files(path: Path) -> Iterable[Path]:
+    if path.is_dir():
+        below = (Path(folder) / name for folder, _, names in os.walk(path) for name in names)
+        return sorted(file for file in below if file.suffix.lower() in _MEDIA)
+    return [path] if path.is_file() else []
+
+
+def _record(file: Path, provenance: Provenance, history_json: str | None) -> ClipRecord:
+    sha256 = sha256_file(file)
+    facts = file.stat()
+    own = sha256[:_ID_DIGITS]
+    video = provenance.source_video_id or own
+    return ClipRecord(
+        id=own,
+        sha256=sha256,
+        path=str(file.absolute()),
+        size=facts.st_size,
+        modified_at=facts.st_mtime_ns // 1000,
+        status=ClipStatus.ADDED,
+        source=provenance.source,
+        source_group=provenance.source_group,
+        source_video_id=video,
+        recording_group=provenance.recording_group or video,
+        verified=provenance.source_video_id is not None,
+        source_start=provenance.source_start,
+        licence=provenance.licence,
+        consent=provenance.consent,
+        url=provenance.url,
+        history_json=history_json,
+        context=provenance.context,
+        added_at=now(),
+    )

@@ -1,0 +1,165 @@
+"""What the command line asks of a workspace: coverage, candidates, dossiers, the page, a run."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from construction.coverage import CoverageReport, Outcome, coverage
+from construction.generate import Generation, as_facts, as_outcome
+from construction.plan import Plan, Target, load_plan
+from construction.report import write_report
+from construction.runs import (
+    newest_run,
+    open_graph,
+    pins_of,
+    plan_of,
+    refuse_changes,
+    refuse_second_run,
+    settings_of,
+    start_run,
+)
+from construction.workspace import Workspace
+from psychemme.config import Effective
+from psychemme.errors import RunError
+from psychemme.media.cut import cut_window
+from state.clips import ClipStore
+from state.runs import RunStore
+from state.values import Dossier, RunRecord
+
+
+@asynccontextmanager
+async def generation(
+    workspace: Workspace,
+    effective: Effective,
+    count: int | None,
+    resume: bool,
+    fresh: bool,
+    stop: asyncio.Event,
+) -> AsyncIterator[Generation]:
+    """Yield a run ready to work on: a new one, or the newest where `resume` says so.
+
+    Raises RunError where a run exists and neither `resume` nor `fresh` was said, where there is
+    nothing prepared, or where something the run pins has changed.
+    """
+    with RunStore(workspace.database) as runs, ClipStore(workspace.database) as clips:
+        if not resume and not fresh:
+            refuse_second_run(runs)
+        earlier = newest_run(runs) if resume else None
+        settings = settings_of(effective, earlier)
+        plan = plan_of(settings, earlier)
+        pins = pins_of(workspace, settings, plan)
+        if runs.newest_preparation() == 0 or not clips.episodes():
+            raise RunError(
+                "No episode is prepared.",
+                "Run `psychemme clips add` and `psychemme prepare`; `clips list` gives reasons.",
+            )
+        if earlier is not None:
+            refuse_changes(earlier, count, pins)
+        run = earlier or start_run(runs, settings, plan, count, pins)
+        episodes = clips.episodes(run.preparation)
+        clip_of = {clip.id: clip for clip in clips.clips()}
+        facts = [as_facts(episode, clip_of[episode.clip_id]) for episode in episodes]
+        async with open_graph(workspace, settings, runs, stop) as graph:
+            yield Generation(run, plan, episodes, facts, runs, graph, settings.concurrency, stop)
+
+
+def read_coverage(database: Path, run: int | None, plan_path: Path | None) -> CoverageReport:
+    """Return the coverage of a run, or of all runs against the newest run's targets."""
+    with RunStore(database) as runs, ClipStore(database) as clips:
+        chosen = _runs(runs, run)
+        facts = _facts(clips, chosen)
+        outcomes: list[Outcome] = [
+            as_outcome(found, facts[found.target.episode_id, found.target.preparation])
+            for one in chosen
+            for found in runs.outcomes(one.ordinal)
+        ]
+        return coverage(_targets(chosen, plan_path), outcomes)
+
+
+def read_candidates(
+    database: Path, run: int | None, state: str | None = None
+) -> list[dict[str, Any]]:
+    """Return candidates by id with question, reference and cues, without any wall-clock field."""
+    rows = [_candidate(dossier) for dossier in _dossiers(database, run)]
+    return [row for row in rows if state is None or row["state"] == state]
+
+
+def read_dossier(database: Path, candidate_id: str, run: int | None) -> Dossier:
+    """Return one candidate of a run (default: of the newest that has it).
+
+    Raises RunError where there is none.
+    """
+    found = [d for d in _dossiers(database, run) if d.outcome.target.id == candidate_id]
+    if not found:
+        raise RunError(
+            f"There is no candidate {candidate_id!r}.", "`psychemme candidates list` shows the ids."
+        )
+    return max(found, key=lambda dossier: dossier.outcome.target.run)
+
+
+def write_page(workspace: Workspace, run: int | None, out: Path) -> Path:
+    """Write the page of candidates and return its path."""
+    with RunStore(workspace.database) as runs:
+        chosen = _runs(runs, run)
+    report = read_coverage(workspace.database, run, None)
+    dossiers = _dossiers(workspace.database, run)
+    return write_report(dossiers, report, chosen, out, cut_window)
+
+
+def _dossiers(database: Path, run: int | None) -> list[Dossier]:
+    with RunStore(database) as runs:
+        keys = [
+            outcome.target.key for one in _runs(runs, run) for outcome in runs.outcomes(one.ordinal)
+        ]
+        dossiers = [runs.dossier(key) for key in keys]
+    return sorted(dossiers, key=lambda d: (d.outcome.target.id, d.outcome.target.run))
+
+
+def _candidate(dossier: Dossier) -> dict[str, Any]:
+    target, final = dossier.outcome.target, dossier.final
+    question = final.question if final else None
+    reference = final.reference if final else None
+    return {
+        "id": target.id,
+        "episode_id": target.episode_id,
+        "capability": target.capability,
+        "subcategory": question.subcategory if question else None,
+        "format": target.format,
+        "state": dossier.outcome.state,
+        "reason": dossier.outcome.reason,
+        "rounds": dossier.outcome.round,
+        "question": question.question if question else None,
+        "options": [option.model_dump() for option in question.options] if question else [],
+        "answer": reference.answer if reference else None,
+        "key_points": [p.model_dump() for p in reference.key_points] if reference else [],
+        "decision_time": question.decision_time if question else None,
+        "cues": [cue.model_dump(mode="json") for cue in reference.cues] if reference else [],
+        "maker": dossier.models["question"],
+    }
+
+
+def _runs(runs: RunStore, ordinal: int | None) -> list[RunRecord]:
+    found = runs.runs()
+    if ordinal is None:
+        return found
+    if not 1 <= ordinal <= len(found):
+        raise RunError(f"There is no run {ordinal}.", f"This workspace holds {len(found)} runs.")
+    return [found[ordinal - 1]]
+
+
+def _targets(chosen: list[RunRecord], plan_path: Path | None) -> tuple[Target, ...]:
+    if plan_path is not None or not chosen:
+        return load_plan(plan_path).scaled()
+    newest = chosen[-1]
+    return Plan.model_validate_json(newest.plan_json).scaled(newest.count)
+
+
+def _facts(clips: ClipStore, chosen: list[RunRecord]) -> dict[tuple[str, int], Any]:
+    clip_of = {clip.id: clip for clip in clips.clips()}
+    return {
+        (episode.id, episode.preparation): as_facts(episode, clip_of[episode.clip_id])
+        for number in {run.preparation for run in chosen}
+        for episode in clips.episodes(number)
+    }

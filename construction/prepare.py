@@ -1,0 +1,227 @@
+"""From added clips to episodes: measure each clip, choose windows, store what agents may see."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from construction.episodes import NoWindow, choose_windows, episode_id, history_before
+from construction.plan import EpisodeLimits, Plan
+from construction.workspace import Workspace
+from psychemme.canonical import digest
+from psychemme.config import Settings
+from psychemme.episode import Episode, HistoryEntry, Interval
+from psychemme.errors import MediaError
+from psychemme.media.blobs import BlobStore, sha256_file
+from psychemme.media.episode_media import episode_media
+from psychemme.media.prepare import PreparedClip, prepare_clips
+from psychemme.media.settings import MediaSettings
+from psychemme.media.signals import window
+from psychemme.media.transcript import window_transcript
+from psychemme.vocabulary import ClipStatus
+from state.clips import ClipStore
+from state.values import ClipRecord, EpisodeRecord, Frame
+
+_HISTORY = TypeAdapter(tuple[HistoryEntry, ...])
+_NO_EPISODE = {
+    NoWindow.TOO_SHORT: (
+        "gives no episode: it is shorter than the plan's min_seconds",
+        "Give a longer recording, or lower episodes.min_seconds in the plan.",
+    ),
+    NoWindow.NO_SPEECH: (
+        "gives no episode: no speech was found where one could be cut",
+        "Leave it out, or set episodes.require_speech to false in the plan.",
+    ),
+    NoWindow.TAKEN: (
+        "gives no episode: other clips of its source video already cover it",
+        "Leave it out.",
+    ),
+}
+
+
+@dataclass
+class Summary:
+    """What a `prepare` did."""
+
+    prepared: int = 0
+    refused: int = 0
+    unchanged: int = 0
+    episodes: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def prepare_workspace(
+    workspace: Workspace,
+    settings: Settings,
+    plan: Plan,
+    show: Callable[[int, int, str], None] = lambda *_: None,
+) -> Summary:
+    """Prepare every clip whose content or settings changed since it was last prepared.
+
+    Finished measurements are cached, so a killed `prepare` repeats none. A faulty clip is refused
+    with its reason and stops no other. Raises ConfigError where the speech model is missing.
+    """
+    media = MediaSettings(asr=settings.asr)
+    blobs = BlobStore(workspace.blobs)
+    with ClipStore(workspace.database) as store:
+        clips = sorted(store.clips(), key=lambda c: (c.source_video_id, c.source_start, c.id))
+        work = _Preparation(store, blobs, media, plan.episodes, store.preparation())
+        present = [clip for clip in clips if work.is_present(clip)]
+        jobs = [(Path(clip.path), clip.sha256) for clip in present]
+        measured: dict[str, PreparedClip] = {}
+        names = {clip.sha256: Path(clip.path).name for clip in present}
+        show(0, len(clips), "")
+        for sha256, prepared in prepare_clips(jobs, media, blobs, settings.workers):
+            measured[sha256] = prepared
+            show(len(measured), len(clips), names[sha256])
+        for clip in present:
+            work.save(clip, measured[clip.sha256])
+        show(len(clips), len(clips), "")
+        work.summary.episodes = len(store.episodes())
+    return work.summary
+
+
+@dataclass
+class _Preparation:
+    store: ClipStore
+    blobs: BlobStore
+    media: MediaSettings
+    limits: EpisodeLimits
+    number: int
+    summary: Summary = field(default_factory=Summary)
+    _covered: dict[str, list[Interval]] = field(default_factory=dict)
+
+    def is_present(self, clip: ClipRecord) -> bool:
+        """Return whether the file still holds the clip's bytes; else refuse the clip."""
+        path = Path(clip.path)
+        if not path.is_file():
+            self._refuse(clip, "is no longer there", "Put it back, or add it where it is now.")
+            return False
+        facts = path.stat()
+        if (facts.st_size, facts.st_mtime_ns // 1000) == (clip.size, clip.modified_at):
+            return True
+        if sha256_file(path) != clip.sha256:
+            self._refuse(clip, "has changed since it was added", "Add it again as a new clip.")
+            return False
+        return True
+
+    def save(self, clip: ClipRecord, prepared: PreparedClip) -> None:
+        """Store the clip's episodes, unless its newest preparation holds the same."""
+        self.summary.notes.extend(f"{Path(clip.path).name}: {w}" for w in prepared.warnings)
+        if prepared.problem is not None:
+            self._store(clip, prepared, (), prepared.problem, prepared.action)
+            return
+        chosen = choose_windows(
+            clip.id,
+            prepared.probe.duration if prepared.probe else 0.0,
+            prepared.signals.speech,
+            prepared.transcript,
+            self.limits,
+            self._taken(clip),
+        )
+        if chosen.reason is not None:
+            reason, action = _NO_EPISODE[chosen.reason]
+            self._store(clip, prepared, (), f"{Path(clip.path).name!r} {reason}.", action)
+            return
+        self._take(clip, chosen.windows)
+        try:
+            episodes = self._episodes(clip, prepared, chosen.windows)
+        except MediaError as error:
+            self._store(clip, prepared, (), error.problem, error.action)
+        else:
+            self._store(clip, prepared, episodes, None, None)
+
+    def _episodes(
+        self, clip: ClipRecord, prepared: PreparedClip, windows: Sequence[Interval]
+    ) -> tuple[EpisodeRecord, ...]:
+        length = prepared.probe.duration if prepared.probe else 0.0
+        episodes = []
+        for position, span in enumerate(windows):
+            frames = episode_media(
+                Path(clip.path), span.start, span.end, self.media, self.blobs, clip.sha256
+            )
+            context = (
+                f"Part {position + 1} of {len(windows)} of a recording of {length:.0f} s, "
+                f"from {span.start:.1f} s on."
+            )
+            content = Episode(
+                duration=round(span.end - span.start, 6),
+                public_context=" ".join(filter(None, (clip.context, context))),
+                transcript=window_transcript(prepared.transcript, span.start, span.end),
+                signals=window(prepared.signals, span.start, span.end),
+                history=_history(clip, prepared, windows[:position], span.start),
+            )
+            episodes.append(
+                EpisodeRecord(
+                    id=episode_id(clip.id, span.start, span.end),
+                    clip_id=clip.id,
+                    preparation=self.number,
+                    start=span.start,
+                    end=span.end,
+                    content=content,
+                    frames=tuple(Frame(time=time, sha256=sha256) for time, sha256 in frames),
+                )
+            )
+        return tuple(episodes)
+
+    def _store(
+        self,
+        clip: ClipRecord,
+        prepared: PreparedClip,
+        episodes: Sequence[EpisodeRecord],
+        reason: str | None,
+        action: str | None,
+    ) -> None:
+        contents = [
+            episode.model_dump(mode="json", exclude={"preparation"}) for episode in episodes
+        ]
+        content_hash = digest([contents, reason])
+        self.summary.prepared += reason is None
+        self.summary.refused += reason is not None
+        if self.store.prepared_hash(clip.id) == content_hash:
+            self.summary.unchanged += 1
+            return
+        changes = {
+            "status": ClipStatus.PREPARED if reason is None else ClipStatus.REFUSED,
+            "reason": reason,
+            "action": action,
+            "duration": prepared.probe and prepared.probe.duration,
+            "probe_json": prepared.probe and prepared.probe.model_dump_json(),
+        }
+        notes = {"warnings": list(prepared.warnings)}
+        source = prepared.transcript_source
+        updated = clip.model_copy(update=changes)
+        self.store.save_preparation(updated, self.number, content_hash, source, notes, episodes)
+
+    def _refuse(self, clip: ClipRecord, reason: str, action: str) -> None:
+        self.summary.refused += 1
+        changes = {
+            "status": ClipStatus.REFUSED,
+            "reason": f"{Path(clip.path).name!r} {reason}.",
+            "action": action,
+        }
+        self.store.put_clip(clip.model_copy(update=changes))
+
+    def _taken(self, clip: ClipRecord) -> list[Interval]:
+        """Return what earlier clips of the source video cover, in seconds of this clip."""
+        shift = clip.source_start
+        covered = self._covered.get(clip.source_video_id, [])
+        return [Interval(start=w.start - shift, end=w.end - shift) for w in covered]
+
+    def _take(self, clip: ClipRecord, windows: Sequence[Interval]) -> None:
+        shift = clip.source_start
+        covered = self._covered.setdefault(clip.source_video_id, [])
+        covered.extend(Interval(start=w.start + shift, end=w.end + shift) for w in windows)
+
+
+def _history(
+    clip: ClipRecord, prepared: PreparedClip, earlier: Sequence[Interval], start: float
+) -> tuple[HistoryEntry, ...]:
+    supplied = _HISTORY.validate_json(clip.history_json) if clip.history_json else ()
+    said = [
+        utterance
+        for utterance in prepared.transcript
+        if any(w.start <= (utterance.start + utterance.end) / 2 < w.end for w in earlier)
+    ]
+    return (*supplied, *history_before(said, start))

@@ -1,0 +1,193 @@
+"""Start or resume a run: what it pins, and how its graph is put together."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from psychemme.clients.make import EndpointSettings, make_client
+
+from construction.agents import Agent
+from construction.graph import Graph, build_graph
+from construction.nodes import Nodes
+from construction.plan import Plan, load_plan
+from construction.workspace import Workspace
+from prompts.load import prompt_hash
+from psychemme.canonical import canonical_json, digest, now
+from psychemme.clients.protocol import Client, Parameters, Reply, Request
+from psychemme.config import Effective, Settings
+from psychemme.errors import ConfigError, RunError, Stopped
+from psychemme.items import Critique, IndependentAnswer, Proposal
+from psychemme.media.blobs import BlobStore
+from psychemme.vocabulary import AgentRole
+from psychology_kb.load import load_profile
+from state.runs import RunStore
+from state.stores import AnswerStore, CriticStore, QuestionStore
+from state.values import RunRecord
+
+PROFILE = "psychemme8"
+
+
+def models_of(settings: Settings) -> dict[AgentRole, str]:
+    """Return the model of each role.
+
+    Raises ConfigError where a role has none.
+    """
+    models = {
+        AgentRole.QUESTION: settings.question_model or settings.model,
+        AgentRole.ANSWER: settings.answer_model or settings.model,
+        AgentRole.CRITIC: settings.critic_model or settings.model,
+    }
+    chosen = {role: model for role, model in models.items() if model}
+    if missing := models.keys() - chosen.keys():
+        raise ConfigError(
+            f"No model is set for the roles {', '.join(sorted(missing))}.",
+            "Add --model NAME, or --model signal to run without a language model.",
+        )
+    return chosen
+
+
+def pins_of(workspace: Workspace, settings: Settings, plan: Plan) -> dict[str, str]:
+    """Return everything a run must find unchanged when it is resumed."""
+    decoding = [settings.temperature, settings.max_output_tokens]
+    return {
+        "plan": plan.hash,
+        "knowledge base": load_profile(PROFILE).hash,
+        "decoding": digest(decoding),
+        "shuffle key": digest(workspace.secret.hex()),
+        "seed": str(settings.seed),
+        **{f"{role} prompt": prompt_hash(role) for role in AgentRole},
+        **{f"{role} model": model for role, model in models_of(settings).items()},
+    }
+
+
+def start_run(
+    store: RunStore, settings: Settings, plan: Plan, count: int | None, pins: Mapping[str, str]
+) -> RunRecord:
+    """Store and return a new run over the newest preparation."""
+    run = RunRecord(
+        ordinal=len(store.runs()) + 1,
+        seed=settings.seed,
+        count=count,
+        preparation=store.newest_preparation(),
+        models={str(role): model for role, model in models_of(settings).items()},
+        pins=pins,
+        plan_json=canonical_json(plan.model_dump(mode="json")),
+        created_at=now(),
+    )
+    store.start_run(run)
+    return run
+
+
+def newest_run(store: RunStore) -> RunRecord:
+    """Return the newest run; raises RunError where there is none."""
+    runs = store.runs()
+    if not runs:
+        raise RunError("There is no run to resume.", "Leave out --resume to start one.")
+    return runs[-1]
+
+
+def settings_of(effective: Effective, earlier: RunRecord | None) -> Settings:
+    """Return the settings of a run; what is not set anywhere comes from the run to resume."""
+    if earlier is None:
+        return effective.settings
+    kept: dict[str, object] = {
+        f"{role}_model": model
+        for role, model in earlier.models.items()
+        if effective.origins["model"] == effective.origins[f"{role}_model"] == "default"
+    }
+    if effective.origins["seed"] == "default":
+        kept["seed"] = earlier.seed
+    return effective.settings.model_copy(update=kept)
+
+
+def plan_of(settings: Settings, earlier: RunRecord | None) -> Plan:
+    """Return the plan of a run: the one set, else the one of the run to resume, else default."""
+    if settings.plan is None and earlier is not None:
+        return Plan.model_validate_json(earlier.plan_json)
+    return load_plan(settings.plan)
+
+
+def refuse_changes(run: RunRecord, count: int | None, pins: Mapping[str, str]) -> None:
+    """Raise RunError naming everything the run pins that has changed."""
+    wanted = dict(pins) | ({} if count is None else {"count": str(count)})
+    pinned = dict(run.pins) | {"count": str(run.count)}
+    changed = [
+        f"{name} was {pinned.get(name)}, is {value}"
+        for name, value in wanted.items()
+        if pinned.get(name) != value
+    ]
+    if changed:
+        raise RunError(
+            f"Run {run.ordinal} cannot be resumed: {'; '.join(changed)}.",
+            "Restore what changed, or start a new run with --fresh.",
+        )
+
+
+def refuse_second_run(store: RunStore) -> None:
+    """Raise RunError where a run exists already and the user has not said what to do with it."""
+    if runs := store.runs():
+        raise RunError(
+            f"This workspace already holds run {runs[-1].ordinal}.",
+            "Add --resume to go on with it, or --fresh to start another; nothing is deleted.",
+        )
+
+
+@dataclass(frozen=True)
+class StoppableClient:
+    """Passes requests on until `stop` is set: calls in flight finish, no new one starts."""
+
+    inner: Client
+    stop: asyncio.Event
+
+    @property
+    def model(self) -> str:
+        """The inner client's model."""
+        return self.inner.model
+
+    async def complete(self, request: Request) -> Reply:
+        """Return the inner client's reply; raises Stopped once `stop` is set."""
+        if self.stop.is_set():
+            raise Stopped
+        return await self.inner.complete(request)
+
+    async def aclose(self) -> None:
+        """Close the inner client."""
+        await self.inner.aclose()
+
+
+@asynccontextmanager
+async def open_graph(
+    workspace: Workspace, settings: Settings, store: RunStore, stop: asyncio.Event
+) -> AsyncIterator[Graph]:
+    """Yield the graph of a run: three agents, each with a client and a role-bound store."""
+    key = settings.api_key
+    endpoint = EndpointSettings(
+        base_url=settings.base_url,
+        api_key=key.get_secret_value() if key else None,
+        timeout_s=settings.timeout,
+        max_retries=settings.max_retries,
+    )
+    models = models_of(settings)
+    clients = {
+        role: StoppableClient(make_client(model, endpoint), stop) for role, model in models.items()
+    }
+    parameters = Parameters(settings.temperature, settings.max_output_tokens)
+    frame_path = BlobStore(workspace.blobs).path
+    with ExitStack() as stores:
+        question = stores.enter_context(QuestionStore(workspace.database))
+        answer = stores.enter_context(AnswerStore(workspace.database))
+        critic = stores.enter_context(CriticStore(workspace.database))
+        nodes = Nodes(
+            Agent(clients[AgentRole.QUESTION], question, Proposal, frame_path, parameters),
+            Agent(clients[AgentRole.ANSWER], answer, IndependentAnswer, frame_path, parameters),
+            Agent(clients[AgentRole.CRITIC], critic, Critique, frame_path, parameters),
+            store,
+            load_profile(PROFILE),
+            workspace.secret,
+        )
+        try:
+            yield build_graph(nodes)
+        finally:
+            for client in clients.values():
+                await client.aclose()

@@ -1,0 +1,84 @@
+"""`psychemme candidates list|show`."""
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from psychemme.cli.app import (
+    JsonOption,
+    RunOption,
+    WorkspaceOption,
+    app,
+    out,
+    plain,
+    print_json,
+    workspace_root,
+)
+
+candidates = typer.Typer(help="Read candidate items.", no_args_is_help=True)
+app.add_typer(candidates, name="candidates")
+
+
+@candidates.command("list")
+def list_(
+    workspace: WorkspaceOption = None,
+    run: RunOption = None,
+    state: Annotated[str | None, typer.Option(help="Only candidates in this state.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """List every candidate with its question, reference and cues. For curators: private."""
+    from construction.overview import read_candidates
+    from construction.workspace import open_workspace
+
+    found = read_candidates(open_workspace(workspace_root(workspace)).database, run, state)
+    if json:
+        print_json(found)
+        return
+    table = Table("Id", "Cap.", "Format", "State", "Rounds", "Question", title="Candidates")
+    for row in found:
+        table.add_row(
+            row["id"],
+            row["capability"],
+            row["format"],
+            plain(" ".join(filter(None, (row["state"], row["reason"])))),
+            str(row["rounds"]),
+            plain(row["question"] or ""),
+        )
+    out.print(table)
+
+
+@candidates.command("show")
+def show(
+    candidate_id: Annotated[str, typer.Argument(metavar="ID", help="A candidate's id.")],
+    workspace: WorkspaceOption = None,
+    run: RunOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show one candidate from target to outcome, every round of it. For curators: private."""
+    from construction.overview import read_dossier
+    from construction.workspace import open_workspace
+
+    opened = open_workspace(workspace_root(workspace))
+    dossier = read_dossier(opened.database, candidate_id, run)
+    shown = dossier.model_dump(mode="json", exclude={"episode": {"content", "frames"}})
+    if json:
+        print_json(shown)
+        return
+    target, outcome = dossier.outcome.target, dossier.outcome
+    out.print(f"[bold]{target.id}[/]  {target.capability} {target.format}  {outcome.state}")
+    for record in dossier.rounds:
+        out.rule(f"round {record.round}")
+        if record.question and record.reference:
+            out.print(plain(record.question.question), soft_wrap=True)
+            for option in record.question.options:
+                out.print(f"  {option.id}. {plain(option.text)}", soft_wrap=True)
+            out.print(f"reference   {plain(str(record.reference.answer))}", soft_wrap=True)
+            for cue in record.reference.cues:
+                window = f"{cue.start:.2f}-{cue.end:.2f} s {cue.modality}"
+                out.print(f"cue         {window}: {plain(cue.description)}", soft_wrap=True)
+        if record.independent:
+            given = record.independent.answer or record.independent.flag
+            out.print(f"independent {plain(str(given))}", soft_wrap=True)
+        for step, what in record.steps.items():
+            out.print(f"{step:<11} {plain(what)}", soft_wrap=True)

@@ -1,0 +1,19 @@
+"""The `psychemme` command: importing a verb's module adds it to the app."""
+
+from psychemme.cli import (  # noqa: F401
+    candidates,
+    clips,
+    coverage,
+    doctor,
+    episodes,
+    generate,
+    init,
+    prepare,
+    report,
+)
+from psychemme.cli.app import run_app
+
+
+def main() -> None:
+    """Run the command line."""
+    run_app()

@@ -1,0 +1,163 @@
+"""The Answer Agent's database role cannot reach a reference, whatever SQL it runs."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DatabaseError
+
+from psychemme.vocabulary import Format
+from state import roles, tables
+from state.engines import open_engine
+from state.roles import ROLE_TABLE, DbRole
+from state.runs import RunStore
+from state.stores import AnswerStore, CriticStore, QuestionStore
+from tests.support.states import independent, make_state, proposal, target
+
+TOKEN = "zq7Canary"
+ROOT = Path(__file__).resolve().parents[2]
+
+ATTACKS = (
+    "SELECT * FROM reference_answers",
+    "SELECT answer_json FROM reference_answers",
+    "SELECT count(*) FROM reference_answers",
+    "SELECT 1 FROM reference_answers",
+    "SELECT description FROM cues",
+    "SELECT q.question, c.description FROM questions q JOIN cues c USING (candidate_key, round)",
+    "SELECT question FROM questions UNION SELECT rationale FROM reference_answers",
+    "SELECT question FROM questions WHERE EXISTS (SELECT 1 FROM cues)",
+    "SELECT (SELECT answer_json FROM reference_answers LIMIT 1)",
+    "WITH questions AS (SELECT * FROM reference_answers) SELECT * FROM questions",
+    "WITH questions(question) AS (SELECT rationale FROM reference_answers) "
+    "SELECT question FROM questions",
+    "SELECT subcategory FROM questions",
+    "SELECT * FROM questions",
+    "SELECT capability FROM candidates",
+    "SELECT * FROM independent_answers",
+    "SELECT answer_json FROM independent_answers",
+    "SELECT * FROM critiques",
+    "SELECT * FROM question_calls",
+    "SELECT text FROM critic_calls",
+    "SELECT * FROM question_feedback",
+    "SELECT outcome FROM steps",
+    "SELECT * FROM outcomes",
+    "SELECT * FROM clips",
+    "SELECT * FROM ledger",
+    "SELECT * FROM sqlite_master",
+    "SELECT sql FROM sqlite_schema",
+    "PRAGMA table_info(reference_answers)",
+    "SELECT * FROM pragma_table_info('reference_answers')",
+    "ATTACH DATABASE ':memory:' AS other",
+    "CREATE TEMP TABLE t AS SELECT * FROM reference_answers",
+    "CREATE TEMP VIEW v AS SELECT * FROM reference_answers",
+    "CREATE VIEW v AS SELECT * FROM reference_answers",
+    "CREATE TEMP TRIGGER t AFTER INSERT ON steps BEGIN SELECT 1; END",
+    "DROP TABLE questions",
+    "ALTER TABLE questions RENAME TO q",
+    "UPDATE questions SET question = 'x'",
+    "UPDATE independent_answers SET answer_json = '1'",
+    "DELETE FROM steps",
+    "DELETE FROM independent_answers",
+    "INSERT INTO questions SELECT * FROM questions",
+    "INSERT INTO reference_answers VALUES ('1-c0', 9, '1', '[]', '')",
+    "INSERT INTO outcomes VALUES ('1-c0', 'accepted', NULL, 0, 0, 0)",
+    "INSERT INTO steps SELECT candidate_key, 9, 'x', rationale FROM reference_answers",
+    "INSERT OR REPLACE INTO steps VALUES ('1-c0', 0, 'propose', 'mine')",
+    "INSERT INTO steps VALUES ('1-c0', 0, 'propose', 'x') "
+    "ON CONFLICT DO UPDATE SET outcome = 'mine'",
+    "INSERT INTO steps VALUES ('1-c0', 9, 'x', 'x') RETURNING outcome",
+    "SELECT load_extension('x')",
+    "SELECT readfile('x')",
+    "VACUUM INTO '/tmp/copy.db'",
+    "REINDEX",
+    "ANALYZE",
+    "EXPLAIN SELECT * FROM reference_answers",
+    "SAVEPOINT s",
+    "SELECT * FROM dbstat",
+)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "state.db"
+
+
+@pytest.fixture
+async def filled(database: Path) -> Path:
+    one = target(form=Format.OPEN)
+    make_state(database, one)
+    with QuestionStore(database) as question, AnswerStore(database) as answer:
+        await question.save(one.key, 0, proposal(TOKEN, form=Format.OPEN))
+        await answer.save(one.key, 0, independent("the ladder"), [])
+    return database
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+async def test_answer_role_is_denied(filled: Path, attack: str) -> None:
+    engine = open_engine(filled, DbRole.ANSWER)
+    try:
+        with pytest.raises(DatabaseError) as denial, engine.begin() as connection:
+            connection.execute(text(attack)).all()
+        assert TOKEN not in str(denial.value.orig)
+    finally:
+        engine.dispose()
+    with RunStore(filled) as runs:
+        assert TOKEN in runs.dossier("1-c0").rounds[0].reference.rationale
+        assert runs.dossier("1-c0").rounds[0].steps["propose"] == "proposed"
+
+
+async def test_question_role_cannot_read_independent_answers(filled: Path) -> None:
+    engine = open_engine(filled, DbRole.QUESTION)
+    for attack in ("SELECT * FROM independent_answers", "SELECT critique_json FROM critiques"):
+        with pytest.raises(DatabaseError), engine.begin() as connection:
+            connection.execute(text(attack))
+    engine.dispose()
+
+
+async def test_each_store_reads_what_its_agent_may_see(filled: Path) -> None:
+    with (
+        QuestionStore(filled) as question,
+        AnswerStore(filled) as answer,
+        CriticStore(filled) as critic,
+    ):
+        asked = await question.brief("1-c0", 1)
+        seen = await answer.brief("1-c0", 0)
+        judged = await critic.brief("1-c0", 0)
+    assert asked.earlier[0] == proposal(TOKEN, form=Format.OPEN)
+    assert TOKEN not in seen.model_dump_json()
+    assert seen.question == judged.question.question
+    assert judged.reference == proposal(TOKEN, form=Format.OPEN).reference
+    assert judged.independent.answer == "the ladder"
+
+
+async def test_a_second_writer_changes_nothing(filled: Path) -> None:
+    with AnswerStore(filled) as answer, CriticStore(filled) as critic:
+        await answer.save("1-c0", 0, independent("another"), [])
+        assert (await critic.brief("1-c0", 0)).independent.answer == "the ladder"
+
+
+async def test_control_engine_with_a_leaking_grant(
+    filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = ROLE_TABLE[DbRole.ANSWER]
+    leaky = roles.Grants(honest.read | dict([roles.columns(tables.ReferenceRow)]), honest.insert)
+    monkeypatch.setitem(ROLE_TABLE, DbRole.ANSWER, leaky)
+    engine = open_engine(filled, DbRole.ANSWER)
+    with engine.begin() as connection:
+        found = connection.execute(text("SELECT rationale FROM reference_answers")).scalar_one()
+    engine.dispose()
+    assert TOKEN in found
+
+
+def test_only_the_engines_module_opens_a_database() -> None:
+    openers = {"connect", "create_engine"}
+    for package in ("construction", "evaluation", "prompts", "psychemme", "psychology_kb", "state"):
+        for file in (ROOT / package).rglob("*.py"):
+            names = {
+                node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+                for node in ast.walk(ast.parse(file.read_text()))
+                if isinstance(node, ast.Attribute | ast.Name)
+            }
+            if file.name not in ("engines.py", "migrate.py"):
+                assert not openers & names, file
