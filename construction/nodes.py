@@ -71,7 +71,7 @@ class Nodes:
         shown = present(brief.options, order)
         inputs = {
             "episode": brief.material.episode,
-            "norms": self.knowledge.norms,
+            "norms": tuple(map(_without_examples, self.knowledge.norms)),
             "distinctions": self.knowledge.distinctions,
             "format": brief.format,
             "question": brief.question,
@@ -172,6 +172,11 @@ class Nodes:
         return routing.after_critique(
             record.critique, agreed, record.independent.flag, record.round
         )
+
+
+def _without_examples(norm: Norm) -> Norm:
+    # Options may be made from a norm's examples; who answers must judge them, not look them up.
+    return norm.model_copy(update={"fitting": (), "unfitting": ()})
 
 
 def _choice_agreement(

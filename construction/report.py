@@ -131,9 +131,10 @@ def _window(dossier: Dossier, media: Path, cut: Cut) -> Window:
 
 def _card(dossier: Dossier, window: Window) -> Card:
     proposed = dossier.final
-    answers = [r for r in dossier.rounds if r.independent and proposed and r.round >= proposed.round]
-    answered = answers[-1] if answers else None
-    return Card(dossier, window, proposed, answered, _agreed(dossier, proposed, answered))
+    since = proposed.round if proposed else 0
+    answered = [r for r in dossier.rounds if r.independent and r.round >= since][-1:]
+    last = answered[0] if answered else None
+    return Card(dossier, window, proposed, last, _agreed(dossier, proposed, last))
 
 
 def _agreed(

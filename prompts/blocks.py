@@ -146,14 +146,15 @@ def _norms(norms: Sequence[_Norm]) -> str:
 
 
 def _norm(norm: _Norm) -> str:
-    lines = (
-        f"{norm.trigger} ({', '.join(code.value for code in norm.applies_to)}): {norm.principle}",
-        f"  fits, for example: {' | '.join(norm.fitting)}",
-        f"  does not fit, for example: {' | '.join(norm.unfitting)}",
-        f"  wording that often intrudes: {' | '.join(norm.intrusive_markers)}",
-        f"  wording that often leaves room: {' | '.join(norm.restrained_markers)}",
-    )
-    return "\n".join(lines)
+    listed = {
+        "fits, for example": norm.fitting,
+        "does not fit, for example": norm.unfitting,
+        "wording that often intrudes": norm.intrusive_markers,
+        "wording that often leaves room": norm.restrained_markers,
+    }
+    head = f"{norm.trigger} ({', '.join(code.value for code in norm.applies_to)}): {norm.principle}"
+    lines = [f"  {what}: {' | '.join(texts)}" for what, texts in listed.items() if texts]
+    return "\n".join([head, *lines])
 
 
 def _distinctions(distinctions: Sequence[_Distinction]) -> str:

@@ -62,7 +62,7 @@
       const lanes = LANES.flatMap((modality) => this.cueLanes(modality, cues));
       const over = make("div", "over");
       for (const [start, end] of this.episode.pauses) over.append(this.place(make("div", "pause"), start, end));
-      if ("decision" in this.card.dataset) over.append(this.marker(Number(this.card.dataset.decision)));
+      if ("decision" in this.card.dataset) lanes.unshift(this.decision(Number(this.card.dataset.decision), over));
       this.head = over.appendChild(make("div", "head"));
       this.card.querySelector(".timeline").append(...lanes, ...this.words(), this.axis(), over);
     }
@@ -127,11 +127,17 @@
       return bar;
     }
 
-    marker(time) {
-      const marker = this.place(make("div", "marker"), time, time);
-      marker.classList.toggle("late", time > 0.7 * this.duration);
-      marker.append(make("span", "", `decision ${seconds(time)} s`));
-      return marker;
+    decision(time, over) {
+      const lane = this.lane("decision", "decision");
+      const flag = this.span("flag-at", `${seconds(time)} s`, time, time);
+      flag.classList.toggle("late", time > 0.8 * this.duration);
+      flag.addEventListener("click", () => {
+        this.release();
+        this.jump(time);
+      });
+      lane.lastChild.append(flag);
+      over.append(this.place(make("div", "marker"), time, time));
+      return lane;
     }
 
     axis() {

@@ -5,10 +5,10 @@ Exit codes: 0 done, 1 an error the user can fix, 2 usage, 3 stopped with work le
 
 import json
 import sys
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -27,6 +27,8 @@ app = typer.Typer(
 out = Console()
 err = Console(stderr=True)
 
+_outer: ContextVar[Path | None] = ContextVar("workspace", default=None)
+
 WorkspaceOption = Annotated[
     Path | None,
     typer.Option("--workspace", "-w", help="The workspace folder.  [default: this folder]"),
@@ -37,13 +39,12 @@ RunOption = Annotated[int | None, typer.Option("--run", help="Only this run.  [d
 
 @app.callback()
 def _root(workspace: WorkspaceOption = None) -> None:
-    pass
+    _outer.set(workspace)
 
 
 def workspace_root(given: Path | None) -> Path:
     """Return the workspace folder: the verb's own option, the app's, or the current folder."""
-    outer = click.get_current_context().find_root().params.get("workspace")
-    return Path(given or outer or Path()).resolve()
+    return (given or _outer.get() or Path()).resolve()
 
 
 def print_json(value: object) -> None:

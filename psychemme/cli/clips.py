@@ -84,4 +84,5 @@ def list_(workspace: WorkspaceOption = None, json: JsonOption = False) -> None:
         seconds = "" if clip.duration is None else f"{clip.duration:.1f}"
         why = " ".join(filter(None, (clip.reason, clip.action)))
         table.add_row(clip.id, plain(Path(clip.path).name), clip.status, seconds, plain(why))
+    table.columns[0].no_wrap = True
     out.print(table)

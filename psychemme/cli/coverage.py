@@ -17,6 +17,20 @@ from psychemme.cli.app import (
     workspace_root,
 )
 
+_HEADERS = {
+    "capability": "cap.",
+    "format": "format",
+    "source_group": "source",
+    "duration_band": "band",
+    "target": "target",
+    "attempts": "tried",
+    "accepted": "acc.",
+    "discarded": "disc.",
+    "failed": "fail.",
+    "yield": "yield",
+    "deficit": "deficit",
+}
+
 
 @app.command()
 def coverage(
@@ -44,12 +58,17 @@ def coverage(
 
 
 def coverage_table(shown: dict[str, list[dict[str, object]]]) -> Table:
-    """Return the cells of a coverage report as a table."""
-    names = ("capability", "format", "source_group", "duration_band", "target", "attempts")
-    columns = (*names, "accepted", "discarded", "failed", "yield", "deficit")
-    table = Table(*(name.replace("_", " ") for name in columns), title="Coverage")
-    for cell in shown["cells"]:
-        table.add_row(*(_text(cell[name]) for name in columns))
+    """Return the cells of a coverage report as a table; empty cells and columns are left out."""
+    cells = [
+        cell for cell in shown["cells"] if cell["target"] or cell["attempts"] or cell["failed"]
+    ]
+    headers = dict(_HEADERS)
+    for place in ("source_group", "duration_band"):
+        if all(cell[place] == "*" for cell in cells):
+            del headers[place]
+    table = Table(*headers.values(), title="Coverage")
+    for cell in cells:
+        table.add_row(*(_text(cell[name]) for name in headers))
     return table
 
 

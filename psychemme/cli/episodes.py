@@ -43,15 +43,12 @@ def list_(workspace: WorkspaceOption = None, json: JsonOption = False) -> None:
     if json:
         print_json(rows)
         return
-    table = Table(*(name.replace("_", " ") for name in ("id", "start", "end", "band")))
-    for column in ("utterances", "history", "frames", "opening words"):
-        table.add_column(column)
+    table = Table("id", "band", "said", "past", "frames", "opening words", title="Episodes")
+    table.columns[0].no_wrap = True
     for row, episode in zip(rows, found, strict=True):
-        words = episode.content.transcript[0].text[:40] if episode.content.transcript else ""
+        words = episode.content.transcript[0].text[:32] if episode.content.transcript else ""
         table.add_row(
             str(row["id"]),
-            f"{episode.start:.1f}",
-            f"{episode.end:.1f}",
             str(row["duration_band"]),
             str(row["utterances"]),
             str(row["history"]),

@@ -96,8 +96,15 @@ class Client(Protocol):
     Raises `EndpointError` where no request can succeed, `ReplyError` where this one cannot.
     """
 
-    model: str
+    @property
+    def model(self) -> str:
+        """The model's name, as the ledger keeps it."""
+        ...
 
     async def complete(self, request: Request) -> Reply:
         """Return the model's reply to `request`."""
+        ...
+
+    async def aclose(self) -> None:
+        """Release connections."""
         ...

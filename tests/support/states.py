@@ -116,7 +116,7 @@ def proposal(token: str = "", right: str = "A", form: Format = Format.SINGLE) ->
     }
     return Proposal(
         question=Question(
-            subcategory="participants",
+            subcategory="speaker_addressee",
             question="What is asked for between 1 and 3 s?",
             options=options if form.is_choice else (),
         ),

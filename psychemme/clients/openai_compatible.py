@@ -1,0 +1,181 @@
+"""Any endpoint that speaks OpenAI's chat completions: hosted, or a server of one's own."""
+
+import asyncio
+import logging
+
+import httpx2
+import openai
+
+from psychemme.clients.failures import ReplyFault
+from psychemme.clients.openai_completion import Completion, read_completion
+from psychemme.clients.openai_messages import JsonObject, chat_body
+from psychemme.clients.protocol import Reply, Request
+from psychemme.errors import ConfigError, EndpointError, PsychemmeError, ReplyError
+
+MOST_REREADS = 2
+"""How often a request is sent again when an HTTP 200 holds no completion."""
+
+_RESUME = "then run `psychemme generate --resume`; finished work is kept."
+_WRONG_PLACE = (
+    "has no model {model!r} at this address",
+    f"Check the model's name and PSYCHEMME_BASE_URL (it usually ends in /v1), {_RESUME}",
+)
+_REFUSALS = {
+    401: ("refuses the API key", f"Set PSYCHEMME_API_KEY to a valid key, {_RESUME}"),
+    402: ("asks for payment", f"Settle the account or choose another endpoint, {_RESUME}"),
+    403: (
+        "does not let this API key use the model {model!r}",
+        f"Use a key or a model with permission, {_RESUME}",
+    ),
+    404: _WRONG_PLACE,
+    405: _WRONG_PLACE,
+}
+_TRANSIENT = frozenset({408, 409, 429})
+_UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
+_FILTERED = frozenset({"content_filter", "content_policy_violation"})
+
+
+class OpenAICompatibleClient:
+    """Sends text and frames; one SDK client is kept for all calls.
+
+    `timeout` and `pause` are in seconds; `max_retries` is the SDK's, for connection faults, 408,
+    409, 429 and 5xx, with back-off and `Retry-After`. Raises ConfigError for an address or a key
+    that no request could carry. Neither key nor server text is ever part of an error.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        api_key: str,
+        timeout: float = 120.0,
+        http_client: httpx2.AsyncClient | None = None,
+        *,
+        max_retries: int = 6,
+        pause: float = 0.5,
+    ) -> None:
+        self.model = model
+        self._address = _address(base_url, api_key)
+        self._pause = pause
+        self._limit_name = "max_tokens"
+        # At debug level the SDK logs whole requests, which hold references and cues.
+        logging.getLogger("openai").setLevel(logging.WARNING)
+        self._sdk = openai.AsyncOpenAI(
+            api_key=_checked_key(api_key),
+            base_url=base_url,
+            timeout=timeout,
+            max_retries=max_retries,
+            http_client=http_client,
+        )
+        # The SDK takes these from the environment; they are nobody else's business.
+        self._sdk.organization = self._sdk.project = None
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._sdk.close()
+
+    async def complete(self, request: Request) -> Reply:
+        """Return the model's reply; `latency` is that of the try that succeeded.
+
+        Raises EndpointError where no request can succeed or the endpoint does not answer,
+        ReplyError where this request cannot.
+        """
+        for reread in range(MOST_REREADS + 1):
+            response = await self._post(request)
+            try:
+                return self._reply(read_completion(response.text), response)
+            except ReplyError:
+                if reread == MOST_REREADS:
+                    raise
+            await asyncio.sleep(self._pause * 2**reread)
+        raise AssertionError("unreachable")
+
+    def _reply(self, completion: Completion, response: httpx2.Response) -> Reply:
+        return Reply(
+            text=completion.text,
+            model=self.model,
+            finish_reason=completion.finish_reason,
+            usage=completion.usage,
+            latency=response.elapsed.total_seconds(),
+        )
+
+    async def _post(self, request: Request) -> httpx2.Response:
+        limit_name = self._limit_name
+        body = await asyncio.to_thread(chat_body, request, self.model, limit_name)
+        try:
+            return await self._send(body)
+        except openai.OpenAIError as error:
+            fault = error
+        # Raised out here, so that no traceback leads to the SDK's request and its headers.
+        if limit_name == "max_tokens" and _refused_parameter(fault) == "max_tokens":
+            self._limit_name = "max_completion_tokens"
+            return await self._post(request)
+        raise self._translated(fault)
+
+    async def _send(self, body: JsonObject) -> httpx2.Response:
+        return await self._sdk.post("/chat/completions", cast_to=httpx2.Response, body=body)
+
+    def _translated(self, fault: openai.OpenAIError) -> PsychemmeError:
+        if not isinstance(fault, openai.APIStatusError):
+            return self._unanswered(fault)
+        status = fault.status_code
+        if status in _TRANSIENT or status >= 500:
+            return self._unanswered(fault)
+        if status in _REFUSALS:
+            problem, action = _REFUSALS[status]
+            return self._refusal(problem.format(model=self.model), status, action)
+        if (parameter := _refused_parameter(fault)) is not None:
+            problem = f"does not take the parameter {parameter!r} for the model {self.model!r}"
+            return self._refusal(problem, status, "Choose a model that takes it.")
+        if fault.code == "model_not_found":
+            problem, action = _WRONG_PLACE
+            return self._refusal(problem.format(model=self.model), status, action)
+        filtered = fault.code in _FILTERED
+        return ReplyError(ReplyFault.REFUSED if filtered else ReplyFault.REJECTED)
+
+    def _refusal(self, problem: str, status: int, action: str) -> EndpointError:
+        return EndpointError(f"{self._address} {problem} (HTTP {status}).", action)
+
+    def _unanswered(self, fault: openai.OpenAIError) -> EndpointError:
+        tries, why = 1, "connection failed"
+        if isinstance(fault, openai.APIError):
+            tries += int(fault.request.headers.get("x-stainless-retry-count", 0))
+        action = f"Start the server or wait, {_RESUME}"
+        if isinstance(fault, openai.APITimeoutError):
+            why, action = "timed out", f"Check the server or raise PSYCHEMME_TIMEOUT, {_RESUME}"
+        elif isinstance(fault, openai.APIStatusError):
+            why = f"HTTP {fault.status_code}"
+        counted = "1 try" if tries == 1 else f"{tries} tries"
+        return EndpointError(f"{self._address} did not answer after {counted} ({why}).", action)
+
+
+def _refused_parameter(fault: openai.OpenAIError) -> str | None:
+    """Return which of our parameters the endpoint refuses for every request, if that is why."""
+    if not isinstance(fault, openai.APIStatusError) or fault.code not in _UNSUPPORTED:
+        return None
+    ours = ("max_tokens", "max_completion_tokens", "temperature", "seed")
+    return next((name for name in ours if name == fault.param), None)
+
+
+def _address(base_url: str, api_key: str) -> str:
+    """Return the address without user, password and query, as errors may show it."""
+    try:
+        url = httpx2.URL(base_url)
+    except httpx2.InvalidURL:
+        url = httpx2.URL("")
+    if url.scheme in ("http", "https") and url.host:
+        return str(url.copy_with(userinfo=b"", query=None, fragment=None))
+    hidden = "@" in base_url or api_key in base_url
+    raise ConfigError(
+        f"The base URL {'(hidden)' if hidden else repr(base_url)} is no http:// or https:// URL.",
+        "Set PSYCHEMME_BASE_URL to an address such as http://127.0.0.1:8000/v1.",
+    )
+
+
+def _checked_key(api_key: str) -> str:
+    if api_key and api_key.isascii() and api_key.isprintable() and " " not in api_key:
+        return api_key
+    raise ConfigError(
+        "The API key is empty or holds a space, a line break or a non-ASCII character.",
+        "Set PSYCHEMME_API_KEY to the key alone (any word will do where the server asks for none).",
+    )

@@ -1,0 +1,41 @@
+"""A graph over scripted agents and a real database, for tests."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from construction.agents import Agent
+from construction.graph import Graph, GraphState, build_graph
+from construction.nodes import Nodes
+from psychemme.clients.protocol import Client
+from psychemme.items import Critique, IndependentAnswer, Proposal
+from psychology_kb.load import load_profile
+from state.runs import RunStore
+from state.stores import AnswerStore, CriticStore, QuestionStore
+
+SECRET = b"\x07" * 32
+
+
+@contextmanager
+def scripted_graph(database: Path, client: Client) -> Iterator[tuple[Graph, RunStore]]:
+    """Yield a graph whose three agents ask `client`, and the store of its runs."""
+    with (
+        QuestionStore(database) as question,
+        AnswerStore(database) as answer,
+        CriticStore(database) as critic,
+        RunStore(database) as runs,
+    ):
+        nodes = Nodes(
+            Agent(client, question, Proposal, Path),
+            Agent(client, answer, IndependentAnswer, Path),
+            Agent(client, critic, Critique, Path),
+            runs,
+            load_profile("psychemme8"),
+            SECRET,
+        )
+        yield build_graph(nodes), runs
+
+
+def start(key: str = "1-c0") -> GraphState:
+    """Return the state a candidate starts in."""
+    return GraphState(candidate_key=key, round=0, route=None)
