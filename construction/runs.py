@@ -5,15 +5,15 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from psychemme.clients.make import EndpointSettings, make_client
-
 from construction.agents import Agent
-from construction.graph import Graph, build_graph
+from construction.graph import Graph
 from construction.nodes import Nodes
 from construction.plan import Plan, load_plan
+from construction.profiles import DEFAULT, GRAPHS
 from construction.workspace import Workspace
 from prompts.load import prompt_hash
 from psychemme.canonical import canonical_json, digest, now
+from psychemme.clients.make import EndpointSettings, make_client
 from psychemme.clients.protocol import Client, Parameters, Reply, Request
 from psychemme.config import Effective, Settings
 from psychemme.errors import ConfigError, RunError, Stopped
@@ -24,8 +24,6 @@ from psychology_kb.load import load_profile
 from state.runs import RunStore
 from state.stores import AnswerStore, CriticStore, QuestionStore
 from state.values import RunRecord
-
-PROFILE = "psychemme8"
 
 
 def models_of(settings: Settings) -> dict[AgentRole, str]:
@@ -52,7 +50,7 @@ def pins_of(workspace: Workspace, settings: Settings, plan: Plan) -> dict[str, s
     decoding = [settings.temperature, settings.max_output_tokens]
     return {
         "plan": plan.hash,
-        "knowledge base": load_profile(PROFILE).hash,
+        "knowledge base": load_profile(DEFAULT).hash,
         "decoding": digest(decoding),
         "shuffle key": digest(workspace.secret.hex()),
         "seed": str(settings.seed),
@@ -183,11 +181,11 @@ async def open_graph(
             Agent(clients[AgentRole.ANSWER], answer, IndependentAnswer, frame_path, parameters),
             Agent(clients[AgentRole.CRITIC], critic, Critique, frame_path, parameters),
             store,
-            load_profile(PROFILE),
+            load_profile(DEFAULT),
             workspace.secret,
         )
         try:
-            yield build_graph(nodes)
+            yield GRAPHS[DEFAULT](nodes)
         finally:
             for client in clients.values():
                 await client.aclose()

@@ -79,10 +79,12 @@ def list_(workspace: WorkspaceOption = None, json: JsonOption = False) -> None:
         shown = {"id", "path", "status", "reason", "duration", "action", "source", "licence"}
         print_json([clip.model_dump(mode="json", include=shown) for clip in found])
         return
-    table = Table("Id", "File", "Status", "Seconds", "Reason and next action")
+    table = Table("id", "file", "status", "seconds", title="Clips")
     for clip in found:
         seconds = "" if clip.duration is None else f"{clip.duration:.1f}"
-        why = " ".join(filter(None, (clip.reason, clip.action)))
-        table.add_row(clip.id, plain(Path(clip.path).name), clip.status, seconds, plain(why))
-    table.columns[0].no_wrap = True
+        table.add_row(clip.id, plain(Path(clip.path).name), clip.status, seconds)
     out.print(table)
+    for clip in found:
+        if clip.reason:
+            why = " ".join(filter(None, (clip.reason, clip.action)))
+            out.print(f"{clip.id} {clip.status}: {plain(why)}", soft_wrap=True)

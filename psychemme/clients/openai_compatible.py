@@ -1,14 +1,16 @@
 """Any endpoint that speaks OpenAI's chat completions: hosted, or a server of one's own."""
 
 import asyncio
+import contextlib
 import logging
+import time
 
 import httpx2
 import openai
 
 from psychemme.clients.failures import ReplyFault
 from psychemme.clients.openai_completion import Completion, read_completion
-from psychemme.clients.openai_messages import JsonObject, chat_body
+from psychemme.clients.openai_messages import chat_body
 from psychemme.clients.protocol import Reply, Request
 from psychemme.errors import ConfigError, EndpointError, PsychemmeError, ReplyError
 
@@ -75,35 +77,35 @@ class OpenAICompatibleClient:
         await self._sdk.close()
 
     async def complete(self, request: Request) -> Reply:
-        """Return the model's reply; `latency` is that of the try that succeeded.
+        """Return the model's reply; `latency` covers the whole call, retries included.
 
         Raises EndpointError where no request can succeed or the endpoint does not answer,
         ReplyError where this request cannot.
         """
-        for reread in range(MOST_REREADS + 1):
-            response = await self._post(request)
-            try:
-                return self._reply(read_completion(response.text), response)
-            except ReplyError:
-                if reread == MOST_REREADS:
-                    raise
-            await asyncio.sleep(self._pause * 2**reread)
-        raise AssertionError("unreachable")
-
-    def _reply(self, completion: Completion, response: httpx2.Response) -> Reply:
+        began = time.monotonic()
+        completion = await self._completion(request)
         return Reply(
             text=completion.text,
             model=self.model,
             finish_reason=completion.finish_reason,
             usage=completion.usage,
-            latency=response.elapsed.total_seconds(),
+            latency=time.monotonic() - began,
         )
 
-    async def _post(self, request: Request) -> httpx2.Response:
+    async def _completion(self, request: Request) -> Completion:
+        for reread in range(MOST_REREADS):
+            body = await self._post(request)
+            with contextlib.suppress(ReplyError):
+                return read_completion(body)
+            await asyncio.sleep(self._pause * 2**reread)
+        return read_completion(await self._post(request))
+
+    async def _post(self, request: Request) -> str:
         limit_name = self._limit_name
         body = await asyncio.to_thread(chat_body, request, self.model, limit_name)
         try:
-            return await self._send(body)
+            response = await self._sdk.post("/chat/completions", cast_to=httpx2.Response, body=body)
+            return response.text
         except openai.OpenAIError as error:
             fault = error
         # Raised out here, so that no traceback leads to the SDK's request and its headers.
@@ -111,9 +113,6 @@ class OpenAICompatibleClient:
             self._limit_name = "max_completion_tokens"
             return await self._post(request)
         raise self._translated(fault)
-
-    async def _send(self, body: JsonObject) -> httpx2.Response:
-        return await self._sdk.post("/chat/completions", cast_to=httpx2.Response, body=body)
 
     def _translated(self, fault: openai.OpenAIError) -> PsychemmeError:
         if not isinstance(fault, openai.APIStatusError):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -45,12 +46,21 @@ def parse_reply(text: str, schema: type[R]) -> R:
     found: R | None = None
     for candidate in _objects(_outside_thinking(text)):
         try:
-            found = schema.model_validate(candidate)
+            found = _valid(candidate, schema)
         except ValidationError as error:
             complaint = _describe(error)
+        except PydanticSerializationError:
+            complaint = "the reply holds a lone surrogate, which is no character"
     if found is None:
         raise InvalidReply(complaint)
     return found
+
+
+def _valid(candidate: object, schema: type[R]) -> R:
+    value = schema.model_validate(candidate)
+    # What cannot be written as JSON could not be stored either.
+    value.model_dump_json()
+    return value
 
 
 def _outside_thinking(text: str) -> str:

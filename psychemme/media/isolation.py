@@ -18,6 +18,7 @@ Key = TypeVar("Key")
 Extend = Callable[[float], None]
 """Called by the work with the seconds it may take from now on."""
 
+_GRACE_S = 5
 _CONTEXT = multiprocessing.get_context("spawn")
 
 
@@ -88,13 +89,14 @@ def _look(one: _Running[Key]) -> Outcome[Key] | None:
         try:
             kind, value = one.inbox.recv()
         except (EOFError, OSError):  # ended without a word, or in the middle of one
-            one.process.join(timeout=5)
+            one.process.join(timeout=_GRACE_S)
             fault = f"its process ended with exit code {one.process.exitcode}"
             _end(one)
             return Outcome(one.task.key, fault=fault)
         if kind == "limit":
             one.deadline = time.monotonic() + value
             return None
+        one.process.join(timeout=_GRACE_S)  # killed at once, it would leave its semaphores behind
         _end(one)
         is_result = kind == "result"
         return Outcome(one.task.key, value if is_result else None, None if is_result else value)

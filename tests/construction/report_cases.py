@@ -27,7 +27,7 @@ from state.values import (
 )
 
 DURATION = 12.0
-HOSTILE = """</script><script>window.owned=1</script><img src=x onerror="window.owned=1">'"{{7*7}}"""
+HOSTILE = '</script><script>window.owned=1</script><img src=x onerror="window.owned=1">\'"{{7*7}}'
 MODELS = {"question": "signal", "answer": "signal", "critic": "signal"}
 
 
@@ -89,7 +89,12 @@ def single_rounds(hostile: str = "") -> tuple[RoundRecord, ...]:
         Option(id=letter, text=f"{text} {hostile}")
         for letter, text in zip(
             "ABCD",
-            ("At 1.0 s, while the offer is made", "At 5.6 s, in the pause", "At 7.0 s", "At 10.2 s"),
+            (
+                "At 1.0 s, during the offer",
+                "At 5.6 s, in the pause",
+                "At 7.0 s",
+                "At 10.2 s",
+            ),
             strict=True,
         )
     )
@@ -242,9 +247,7 @@ def dossier(
     outcome = CandidateOutcome(
         target=target, state=state, reason=reason, round=at, answers=1, reference_flip=at == 1
     )
-    return Dossier(
-        outcome=outcome, clip=of_clip, episode=of_episode, rounds=rounds, models=MODELS
-    )
+    return Dossier(outcome=outcome, clip=of_clip, episode=of_episode, rounds=rounds, models=MODELS)
 
 
 def dossiers(path: str = "clips/coffee.mp4", hostile: str = "") -> list[Dossier]:

@@ -4,7 +4,7 @@ from random import Random
 
 from pydantic import BaseModel
 
-from psychemme.clients.protocol import Reply, Request
+from psychemme.clients.protocol import Reply, Request, Usage
 from psychemme.clients.signal.answer import answer
 from psychemme.clients.signal.critic import criticise
 from psychemme.clients.signal.question import propose
@@ -19,7 +19,11 @@ class SignalClient:
 
     async def complete(self, request: Request) -> Reply:
         """Return the role's JSON; chance comes from the request's seed and draw only."""
-        return Reply(text=_reply(request).model_dump_json(), model=self.model)
+        text = _reply(request).model_dump_json()
+        return Reply(text=text, model=self.model, usage=Usage(cost=0.0))
+
+    async def aclose(self) -> None:
+        """Do nothing: there is nothing to release."""
 
 
 def _reply(request: Request) -> BaseModel:

@@ -1,0 +1,81 @@
+# The whole life of a checkout. Needs Python 3.11, git and make; nothing else, and no key.
+#
+#   make demo       install what is locked, run the main job on the bundled sample
+#   make test       install what tests need, run the default tests
+#   make test-slow  the tests that take longer than a few seconds
+#   make check      every static check, as CI and pre-commit run them
+#   make lock       resolve the requirement files again, keeping the pins that still fit
+#   make clean      remove what the targets above made, `.venv` included
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := demo
+.DELETE_ON_ERROR:
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+PYTEST_ARGS ?=
+
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export VIRTUAL_ENV := $(CURDIR)/.venv
+export LANGGRAPH_STRICT_MSGPACK ?= true
+
+# uv has settings of its own (UV_*): where its index does not serve a package, pip's may.
+install = uv pip $(1) --quiet --require-hashes $(2) || \
+	$(BIN)/python -m pip install --quiet --require-hashes -r $(lastword $(2))
+editable = uv pip install --quiet --no-deps --no-build-isolation -e . || \
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+
+compile = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-header --no-annotate
+
+.PHONY: demo test test-slow check generated lock clean
+
+demo: .venv/demo.installed
+	python examples/demo.py demo-workspace
+
+test: .venv/dev.installed
+	pytest -n 2 -m "not slow" $(PYTEST_ARGS)
+
+test-slow: .venv/dev.installed
+	pytest -n 2 -m slow $(PYTEST_ARGS)
+
+check: .venv/dev.installed
+	ruff check
+	ruff format --check
+	mypy
+	lint-imports
+	python docs/generate.py --check
+
+generated: .venv/dev.installed
+	python docs/generate.py
+
+lock: .venv/uv.installed
+	$(compile) requirements/uv.in -o requirements/uv.txt
+	$(compile) pyproject.toml requirements/build.in --extra asr-model --extra dev \
+		-o requirements/dev.txt
+	$(compile) pyproject.toml requirements/build.in --extra asr-model \
+		-c requirements/dev.txt -o requirements/demo.txt
+	$(compile) pyproject.toml requirements/build.in \
+		-c requirements/dev.txt -o requirements/base.txt
+
+clean:
+	rm -rf .venv demo-workspace build *.egg-info .coverage .hypothesis .import_linter_cache \
+		.mypy_cache .pytest_cache .ruff_cache
+
+.venv/uv.installed: requirements/uv.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 is needed.")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	touch $@
+
+# Removes nothing, so that a demo does not undo the installation for tests, which includes it.
+.venv/demo.installed: requirements/demo.txt pyproject.toml .venv/uv.installed
+	$(call install,install,-r $<)
+	$(editable)
+	touch $@
+
+.venv/dev.installed: requirements/dev.txt pyproject.toml .venv/uv.installed
+	$(call install,sync,$<)
+	$(editable)
+	touch $@ .venv/demo.installed

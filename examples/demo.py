@@ -1,0 +1,80 @@
+"""The main job on the bundled sample, from raw clips to a page of candidates. Needs no key.
+
+    python examples/demo.py [WORKSPACE]
+
+The workspace (default: demo-workspace) is made anew each time.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from psychemme.config import FILE_NAME
+
+SAMPLE = Path(__file__).parent / "sample"
+PLAN = SAMPLE / "plan.yaml"
+COUNT = 60
+SOURCE = ("--source", "sample", "--licence", "CC0-1.0", "--consent", "synthetic")
+STATES = ("accepted", "discarded", "failed", "pending")
+
+
+def main(root: Path) -> None:
+    """Run every verb of the main job in a new workspace at `root`, and sum up."""
+    remove_earlier(root)
+    psychemme(root, "init", "--demo-key")
+    psychemme(root, "clips", "add", SAMPLE, *SOURCE)
+    psychemme(root, "prepare", "--plan", PLAN)
+    psychemme(root, "generate", "--model", "signal", "--count", COUNT, "--plan", PLAN)
+    Console().print(summary(json.loads(captured(root, "candidates", "list", "--json"))))
+    psychemme(root, "coverage")
+    psychemme(root, "report")
+
+
+def remove_earlier(root: Path) -> None:
+    """Remove the workspace of an earlier demo; leave anything else alone."""
+    if (root / FILE_NAME).exists():
+        shutil.rmtree(root)
+    elif root.exists() and any(root.iterdir()):
+        sys.exit(f"{root} is no workspace and not empty: name another folder.")
+
+
+def psychemme(root: Path, *words: object) -> None:
+    """Show a command and run it; a failure ends the demo with its exit code."""
+    command = ["psychemme", "--workspace", str(root), *map(str, words)]
+    print("\n$", *command, flush=True)
+    if code := subprocess.run(command, check=False).returncode:
+        sys.exit(code)
+
+
+def captured(root: Path, *words: str) -> str:
+    """Return what a command prints."""
+    command = ["psychemme", "--workspace", str(root), *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def summary(candidates: list[dict[str, Any]]) -> Table:
+    """Return candidates counted by capability; `refined` went through a round after the first."""
+    table = Table("capability", "formats", *STATES, "refined", title="Summary", show_footer=True)
+    for capability in dict.fromkeys(one["capability"] for one in candidates):
+        table.add_row(capability, *_counts([c for c in candidates if c["capability"] == capability]))
+    for column, total in zip(table.columns, ("all", *_counts(candidates)), strict=True):
+        column.footer = total
+    return table
+
+
+def _counts(candidates: list[dict[str, Any]]) -> list[str]:
+    formats = dict.fromkeys(one["format"] for one in candidates)
+    states = Counter(one["state"] for one in candidates)
+    refined = sum(one["rounds"] > 0 for one in candidates)
+    return [", ".join(formats), *(str(states[state]) for state in STATES), str(refined)]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "demo-workspace"))
