@@ -17,10 +17,11 @@ from rich.console import Console
 from rich.table import Table
 
 from psychemme.config import FILE_NAME
+from psychemme.vocabulary import Capability, Format
 
 SAMPLE = Path(__file__).parent / "sample"
 PLAN = SAMPLE / "plan.yaml"
-COUNT = 60
+COUNT = 48
 SOURCE = ("--source", "sample", "--licence", "CC0-1.0", "--consent", "synthetic")
 STATES = ("accepted", "discarded", "failed", "pending")
 
@@ -62,15 +63,17 @@ def captured(root: Path, *words: str) -> str:
 def summary(candidates: list[dict[str, Any]]) -> Table:
     """Return candidates counted by capability; `refined` went through a round after the first."""
     table = Table("capability", "formats", *STATES, "refined", title="Summary", show_footer=True)
-    for capability in dict.fromkeys(one["capability"] for one in candidates):
-        table.add_row(capability, *_counts([c for c in candidates if c["capability"] == capability]))
+    for capability in Capability:
+        held = [one for one in candidates if one["capability"] == capability]
+        if held:
+            table.add_row(capability, *_counts(held))
     for column, total in zip(table.columns, ("all", *_counts(candidates)), strict=True):
         column.footer = total
     return table
 
 
 def _counts(candidates: list[dict[str, Any]]) -> list[str]:
-    formats = dict.fromkeys(one["format"] for one in candidates)
+    formats = [form for form in Format if any(one["format"] == form for one in candidates)]
     states = Counter(one["state"] for one in candidates)
     refined = sum(one["rounds"] > 0 for one in candidates)
     return [", ".join(formats), *(str(states[state]) for state in STATES), str(refined)]

@@ -259,7 +259,7 @@ _DEEDS = ("asks for help", "turns down an offer", "waits for a reply", "changes 
 
 def _proposal(user: str, chance: Random) -> dict[str, Any]:
     luck = chance.random()
-    if luck < 0.05:
+    if luck < 0.1:
         return {"declined": "nothing in the episode bears on the target"}
     form, duration = _format(user), float(_find(r"^Duration: ([\d.]+) s$", user))
     card = _block("capability", user)
@@ -278,7 +278,7 @@ def _proposal(user: str, chance: Random) -> dict[str, Any]:
         question["decision_time"] = round(duration * 0.8, 2)
     reference = {
         "answer": _right(form, options) if options else texts[0],
-        "cues": _cues(user, duration, is_late=luck < 0.15),
+        "cues": _cues(user, duration, is_late=luck < 0.25),
         "key_points": [] if options else [{"text": texts[0], "required": True}],
         "rationale": "what can be seen decides it",
     }
