@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 
 from construction.coverage import Outcome, Tally
 from construction.graph import RECURSION_LIMIT, Graph, GraphState
+from construction.outcomes import as_outcome
 from construction.plan import Plan
 from construction.sampling import EpisodeFacts, Pick, is_last, pick_batch
 from psychemme.canonical import canonical_json, digest
 from psychemme.errors import ReplyError, Stopped
-from psychemme.vocabulary import CandidateState, DurationBand
+from psychemme.vocabulary import CandidateState
 from state.runs import RunStore
-from state.values import CandidateOutcome, CandidateTarget, ClipRecord, EpisodeRecord, RunRecord
+from state.values import CandidateOutcome, CandidateTarget, EpisodeRecord, RunRecord
 
 _ID_DIGITS = 16
 
@@ -125,32 +126,6 @@ class Generation:
     def _seen(self) -> list[Outcome]:
         facts = {facts.id: facts for facts in self.facts}
         return [as_outcome(o, facts[o.target.episode_id]) for o in self._outcomes.values()]
-
-
-def as_outcome(outcome: CandidateOutcome, facts: EpisodeFacts) -> Outcome:
-    """Return a candidate as sampling and coverage count it."""
-    return Outcome(
-        episode_id=outcome.target.episode_id,
-        capability=outcome.target.capability,
-        format=outcome.target.format,
-        source_group=facts.source_group,
-        duration_band=facts.duration_band,
-        state=outcome.state,
-        reason=outcome.reason,
-        batch=outcome.target.batch,
-    )
-
-
-def as_facts(episode: EpisodeRecord, clip: ClipRecord) -> EpisodeFacts:
-    """Return what the sampler knows of an episode."""
-    return EpisodeFacts(
-        id=episode.id,
-        source_group=clip.source_group,
-        source_video_id=clip.source_video_id,
-        duration_band=DurationBand.of(episode.content.duration),
-        has_history=bool(episode.content.history),
-        has_speech=bool(episode.content.transcript or episode.content.signals.speech),
-    )
 
 
 def _target(run: RunRecord, pick: Pick, preparation: int) -> CandidateTarget:

@@ -1,68 +1,18 @@
-"""What the command line asks of a workspace: coverage, candidates, dossiers, the page, a run."""
+"""What a curator reads of a workspace: coverage, candidates, dossiers, the page."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from construction.coverage import CoverageReport, Outcome, coverage
-from construction.generate import Generation, as_facts, as_outcome
+from construction.outcomes import as_facts, as_outcome
 from construction.plan import Plan, Target, load_plan
 from construction.report import write_report
-from construction.runs import (
-    newest_run,
-    open_graph,
-    pins_of,
-    plan_of,
-    refuse_changes,
-    refuse_second_run,
-    settings_of,
-    start_run,
-)
 from construction.workspace import Workspace
-from psychemme.config import Effective
 from psychemme.errors import RunError
 from psychemme.media.cut import cut_window
 from state.clips import ClipStore
 from state.runs import RunStore
 from state.values import Dossier, RunRecord
-
-
-@asynccontextmanager
-async def generation(
-    workspace: Workspace,
-    effective: Effective,
-    count: int | None,
-    resume: bool,
-    fresh: bool,
-    stop: asyncio.Event,
-) -> AsyncIterator[Generation]:
-    """Yield a run ready to work on: a new one, or the newest where `resume` says so.
-
-    Raises RunError where a run exists and neither `resume` nor `fresh` was said, where there is
-    nothing prepared, or where something the run pins has changed.
-    """
-    with RunStore(workspace.database) as runs, ClipStore(workspace.database) as clips:
-        if not resume and not fresh:
-            refuse_second_run(runs)
-        earlier = newest_run(runs) if resume else None
-        settings = settings_of(effective, earlier)
-        plan = plan_of(settings, earlier)
-        pins = pins_of(workspace, settings, plan)
-        if runs.newest_preparation() == 0 or not clips.episodes():
-            raise RunError(
-                "No episode is prepared.",
-                "Run `psychemme clips add` and `psychemme prepare`; `clips list` gives reasons.",
-            )
-        if earlier is not None:
-            refuse_changes(earlier, count, pins)
-        run = earlier or start_run(runs, settings, plan, count, pins)
-        episodes = clips.episodes(run.preparation)
-        clip_of = {clip.id: clip for clip in clips.clips()}
-        facts = [as_facts(episode, clip_of[episode.clip_id]) for episode in episodes]
-        async with open_graph(workspace, settings, runs, stop) as graph:
-            yield Generation(run, plan, episodes, facts, runs, graph, settings.concurrency, stop)
 
 
 def read_coverage(database: Path, run: int | None, plan_path: Path | None) -> CoverageReport:

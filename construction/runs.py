@@ -6,8 +6,10 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from construction.agents import Agent
+from construction.generate import Generation
 from construction.graph import Graph
 from construction.nodes import Nodes
+from construction.outcomes import as_facts
 from construction.plan import Plan, load_plan
 from construction.profiles import DEFAULT, GRAPHS
 from construction.workspace import Workspace
@@ -21,6 +23,7 @@ from psychemme.items import Critique, IndependentAnswer, Proposal
 from psychemme.media.blobs import BlobStore
 from psychemme.vocabulary import AgentRole
 from psychology_kb.load import load_profile
+from state.clips import ClipStore
 from state.runs import RunStore
 from state.stores import AnswerStore, CriticStore, QuestionStore
 from state.values import RunRecord
@@ -189,3 +192,39 @@ async def open_graph(
         finally:
             for client in clients.values():
                 await client.aclose()
+
+
+@asynccontextmanager
+async def generation(
+    workspace: Workspace,
+    effective: Effective,
+    count: int | None,
+    resume: bool,
+    fresh: bool,
+    stop: asyncio.Event,
+) -> AsyncIterator[Generation]:
+    """Yield a run ready to work on: a new one, or the newest where `resume` says so.
+
+    Raises RunError where a run exists and neither `resume` nor `fresh` was said, where there is
+    nothing prepared, or where something the run pins has changed.
+    """
+    with RunStore(workspace.database) as runs, ClipStore(workspace.database) as clips:
+        if not resume and not fresh:
+            refuse_second_run(runs)
+        earlier = newest_run(runs) if resume else None
+        settings = settings_of(effective, earlier)
+        plan = plan_of(settings, earlier)
+        pins = pins_of(workspace, settings, plan)
+        if runs.newest_preparation() == 0 or not clips.episodes():
+            raise RunError(
+                "No episode is prepared.",
+                "Run `psychemme clips add` and `psychemme prepare`; `clips list` gives reasons.",
+            )
+        if earlier is not None:
+            refuse_changes(earlier, count, pins)
+        run = earlier or start_run(runs, settings, plan, count, pins)
+        episodes = clips.episodes(run.preparation)
+        clip_of = {clip.id: clip for clip in clips.clips()}
+        facts = [as_facts(episode, clip_of[episode.clip_id]) for episode in episodes]
+        async with open_graph(workspace, settings, runs, stop) as graph:
+            yield Generation(run, plan, episodes, facts, runs, graph, settings.concurrency, stop)

@@ -55,7 +55,7 @@ def generate(
 async def _generate(
     root: Path, flags: dict[str, Any], count: int | None, resume: bool, fresh: bool
 ) -> None:
-    from construction.overview import generation
+    from construction.runs import generation
     from construction.workspace import open_workspace
     from psychemme.config import load_settings
 
