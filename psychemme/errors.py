@@ -6,6 +6,7 @@ PsychemmeError
 │   ├── MediaError          a clip cannot be processed; names the reason and the next action
 │   ├── WorkspaceError      the workspace is missing, locked, or of another version
 │   ├── RunError            a run cannot start, resume or be told apart
+│   ├── ReleaseError        a release is altered, incomplete or of another version
 │   └── EndpointError       the endpoint refuses us for good (key, model name, address)
 ├── ReplyError              one model reply is unusable: the candidate fails, the run goes on
 └── Stopped                 a budget or signal ended the run with work left: exit code 3
@@ -42,6 +43,10 @@ class WorkspaceError(UserError):
 
 class RunError(UserError):
     """A run cannot be started or resumed as asked."""
+
+
+class ReleaseError(UserError):
+    """A release is altered, incomplete, inconsistent or of a version this cannot read."""
 
 
 class EndpointError(UserError):

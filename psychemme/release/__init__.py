@@ -1,0 +1,1 @@
+"""The release: where construction ends and evaluation begins (see `docs/release-format.md`)."""
