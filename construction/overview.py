@@ -80,6 +80,8 @@ def _candidate(dossier: Dossier) -> dict[str, Any]:
         "state": dossier.outcome.state,
         "reason": dossier.outcome.reason,
         "rounds": dossier.outcome.round,
+        "answers": dossier.outcome.answers,
+        "reference_flip": dossier.outcome.reference_flip,
         "question": question.question if question else None,
         "options": [option.model_dump() for option in question.options] if question else [],
         "answer": reference.answer if reference else None,

@@ -3,7 +3,7 @@
     python docs/generate.py [--check]
 
 They are the command-line reference, the drawing of the construction graph in the README, and the
-JSON Schemas of plans and knowledge bases.
+JSON Schemas of plans, releases and knowledge bases.
 """
 
 import sys
@@ -61,10 +61,31 @@ def knowledge_schema(name: str) -> str:
     return schema_text(name)
 
 
+def release_schema(name: str) -> str:
+    """Return the JSON Schema of one kind of row of a release, or of its manifest."""
+    import json
+
+    from psychemme.release import rows
+
+    kinds = {
+        "episode": rows.EpisodeRow,
+        "manifest": rows.Manifest,
+        "question": rows.QuestionRow,
+        "reference": rows.ReferenceRow,
+    }
+    return json.dumps(kinds[name].model_json_schema(), indent=2, sort_keys=True) + "\n"
+
+
+RELEASE_SCHEMAS = ("episode", "manifest", "question", "reference")
+
 GENERATED: dict[str, Callable[[], str]] = {
     "README.md": readme,
     "construction/plan.schema.json": plan_schema,
     "docs/cli.md": command_line,
+    **{
+        f"docs/schemas/{name}.schema.json": partial(release_schema, name)
+        for name in RELEASE_SCHEMAS
+    },
     "psychology_kb/review.schema.json": partial(knowledge_schema, "review.schema.json"),
     "psychology_kb/taxonomy.schema.json": partial(knowledge_schema, "taxonomy.schema.json"),
 }

@@ -133,6 +133,81 @@ async def test_a_finished_candidate_repeats_no_call(database: Path) -> None:
     assert len(client.requests) == 2 + 3 + 3
 
 
+class Killed(Exception):
+    """Stands for a kill: nothing after it happens."""
+
+
+def by_round(sequence: tuple[str, ...], dies_at: int | None = None) -> ScriptedClient:
+    """Reply by role and round alone; proposals differ by round, call number `dies_at` kills."""
+
+    def reply(request: Request) -> Proposal | Critique | str:
+        if len(client.requests) == dies_at:
+            raise Killed
+        at = request.draw // (MOST_REPAIRS + 1)
+        if request.role is AgentRole.QUESTION:
+            # A revised question has another reference: B at first, the answerer's A from then on.
+            return proposal(right="A" if at or sequence[0] != "revise" else "B")
+        return (
+            answering_a(request) if request.role is AgentRole.ANSWER else (CRITIQUES[sequence[at]])
+        )
+
+    client = ScriptedClient("scripted", reply)
+    return client
+
+
+@pytest.mark.parametrize(
+    "sequence",
+    [
+        pytest.param(s, id="-".join(s), marks=[pytest.mark.slow] if len(s) > 2 else [])
+        for s in SEQUENCES
+    ],
+)
+async def test_killed_at_any_call_the_outcome_is_the_same(
+    tmp_path: Path, sequence: tuple[str, ...]
+) -> None:
+    async def drive(database: Path, client: ScriptedClient) -> object:
+        with scripted_graph(database, client) as (graph, runs):
+            await graph.ainvoke(start())
+            return runs.outcome("1-c0"), runs.rounds("1-c0")
+
+    make_state(tmp_path / "whole.db", target())
+    whole = by_round(sequence)
+    expected = await drive(tmp_path / "whole.db", whole)
+    for dies_at in range(1, len(whole.requests) + 1):
+        database = tmp_path / f"{dies_at}.db"
+        make_state(database, target())
+        with pytest.raises(Killed):
+            await drive(database, by_round(sequence, dies_at))
+        resumed = by_round(sequence)
+        assert await drive(database, resumed) == expected
+        assert len(resumed.requests) == len(whole.requests) - dies_at + 1
+
+
+async def test_a_disagreement_stays_one_when_a_later_proposal_is_stored(tmp_path: Path) -> None:
+    """A round is judged by the proposal it answered, whatever was proposed since."""
+    database = tmp_path / "state.db"
+    make_state(database, target())
+
+    def reply(request: Request) -> Proposal | Critique | str:
+        if request.role is AgentRole.QUESTION:
+            return proposal(right="A" if request.inputs["earlier"] else "B")
+        if request.role is AgentRole.CRITIC:
+            return SOUND
+        if len(client.requests) == dies_at:
+            raise Killed
+        return answering_a(request)
+
+    dies_at = 5
+    client = ScriptedClient("scripted", reply)
+    with scripted_graph(database, client) as (graph, _), pytest.raises(Killed):
+        await graph.ainvoke(start())
+    dies_at = -1
+    with scripted_graph(database, client) as (graph, runs):
+        await graph.ainvoke(start())
+        outcome = runs.outcome("1-c0")
+    assert (outcome.state, outcome.round, outcome.answers) == (CandidateState.ACCEPTED, 1, 1)
+
+
 async def test_feedback_is_closed_codes_only(database: Path) -> None:
     client = scripted([REANSWER, REVISE, ACCEPT])
     with scripted_graph(database, client) as (graph, _):
