@@ -93,9 +93,7 @@ class ReferenceRow(Row):
         found = []
         if not fits(question.format, self.answer, ids):
             found.append(f"answer {self.answer!r} does not fit a {question.format} question")
-        elif question.format is Format.MULTIPLE and not 2 <= len(option_set(self.answer)) < len(
-            ids
-        ):
+        elif question.format is Format.MULTIPLE and not 2 <= chosen < len(ids):
             found.append("a multiple answer needs two options or more, and fewer than all")
         if question.format is Format.OPEN and not any(p.required for p in self.key_points):
             found.append("an open reference needs a required key point")

@@ -1,0 +1,1 @@
+"""From a model's reply to its answer, without guessing (`docs/response-parsing.md`)."""
