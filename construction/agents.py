@@ -2,21 +2,21 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from prompts.load import render
 from pydantic import BaseModel
 
+from construction.footage import Media, sent
+from prompts.load import render
 from psychemme.canonical import canonical_json, digest
 from psychemme.clients.protocol import Client, MediaPart, Parameters, Reply, Request
 from psychemme.clients.replies import InvalidReply, parse_reply
 from psychemme.errors import ReplyError
 from state.stores import AgentStore
-from state.values import CallRecord, Frame, RecordedReply
+from state.values import CallRecord, Material, RecordedReply
 
 R = TypeVar("R", bound=BaseModel)
-S = TypeVar("S", bound=AgentStore)
+S = TypeVar("S", bound=AgentStore[Any])
 
 MOST_REPAIRS = 2
 _SEED_DIGITS = 8
@@ -24,7 +24,7 @@ _SEED_DIGITS = 8
 
 @dataclass(frozen=True)
 class Task(Generic[R]):
-    """One question to an agent: the prompt's variables and what the reply must be.
+    """One question to an agent: the prompt's variables, the footage, what the reply must be.
 
     `fault` returns what is wrong with a well-formed reply, None where it can be used.
     """
@@ -33,7 +33,7 @@ class Task(Generic[R]):
     candidate_id: str
     round: int
     inputs: Mapping[str, object]
-    frames: tuple[Frame, ...]
+    material: Material
     fault: Callable[[R], str | None] = field(default=lambda _: None)
 
 
@@ -44,7 +44,7 @@ class Agent(Generic[R, S]):
     client: Client
     store: S
     schema: type[R]
-    frame_path: Callable[[str], Path]
+    media: Media
     parameters: Parameters = field(default_factory=Parameters)
 
     async def ask(self, task: Task[R]) -> R:
@@ -75,13 +75,17 @@ class Agent(Generic[R, S]):
         recorded = await self.store.recorded(task.key, task.round, attempt)
         if recorded is not None:
             return recorded
-        request = self.request(task, attempt, exchange)
+        request = self.request(task, await self.media(task.material), attempt, exchange)
         reply = await self.client.complete(request)
         await self.store.record(task.key, task.round, _call(request, reply, attempt))
         return RecordedReply(text=reply.text, finish_reason=reply.finish_reason)
 
     def request(
-        self, task: Task[R], attempt: int = 0, exchange: tuple[tuple[str, str], ...] = ()
+        self,
+        task: Task[R],
+        media: tuple[MediaPart, ...] = (),
+        attempt: int = 0,
+        exchange: tuple[tuple[str, str], ...] = (),
     ) -> Request:
         """Return the request `task` makes; its seed derives from candidate, round and role."""
         role = self.store.agent_role
@@ -95,10 +99,7 @@ class Agent(Generic[R, S]):
             user=prompt.user,
             inputs=task.inputs,
             reply_schema=self.schema,
-            media=tuple(
-                MediaPart("image", "image/jpeg", f.sha256, self.frame_path(f.sha256), f.time)
-                for f in task.frames
-            ),
+            media=media,
             parameters=Parameters(
                 self.parameters.temperature, self.parameters.max_output_tokens, seed
             ),
@@ -116,11 +117,12 @@ def _call(request: Request, reply: Reply, attempt: int) -> CallRecord:
         model=reply.model,
         prompt_id=request.prompt_id,
         prompt_hash=request.prompt_hash,
-        parameters_json=canonical_json(vars(request.parameters)),
+        parameters_json=canonical_json(vars(request.parameters) | {"sent": sent(request.media)}),
         input_tokens=reply.usage.input_tokens,
         output_tokens=reply.usage.output_tokens,
         cost=reply.usage.cost,
         latency=reply.latency,
+        cached=reply.cached,
     )
 
 

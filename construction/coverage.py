@@ -49,7 +49,15 @@ class Tally(Value):
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> "Tally":
         """Count `outcomes`."""
-        return cls(**Counter(_fate(outcome.state) for outcome in outcomes))
+        return cls.counted(Counter(outcome.state for outcome in outcomes))
+
+    @classmethod
+    def counted(cls, states: Mapping[CandidateState, int]) -> "Tally":
+        """Sum how many candidates are in each state."""
+        fates: Counter[str] = Counter()
+        for state, count in states.items():
+            fates[_fate(state)] += count
+        return cls(**fates)
 
     @property
     def started(self) -> int:

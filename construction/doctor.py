@@ -7,12 +7,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from construction.workspace import open_workspace
+from psychemme.clients.cards import load_cards
+from psychemme.clients.make import SIGNAL
 from psychemme.config import Settings
 from psychemme.errors import PsychemmeError, UserError
 from psychemme.media.asr_model import is_bundled_installed
 
 _PACKAGES = ("langgraph", "openai", "faster-whisper", "opencv-python-headless", "av")
 _LEAST_FREE_GB = 2
+_NO_ENDPOINT = "Set PSYCHEMME_BASE_URL, and PSYCHEMME_API_KEY where the server asks for a key."
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ def examine(root: Path, settings: Settings) -> list[Check]:
         *map(_package, _PACKAGES),
         _ffmpeg(),
         _speech_model(settings),
-        _model(settings),
+        _model(root, settings),
         _workspace(root),
         _disk(root),
     ]
@@ -65,14 +68,20 @@ def _speech_model(settings: Settings) -> Check:
     return Check("speech model", found, settings.asr, action)
 
 
-def _model(settings: Settings) -> Check:
+def _model(root: Path, settings: Settings) -> Check:
     names = {settings.question_model, settings.answer_model, settings.critic_model}
     wanted = (names | {settings.model}) - {None}
-    if not wanted or wanted == {"signal"}:
+    if not wanted or wanted == {SIGNAL}:
         return Check("model endpoint", True, "not needed by the signal baseline")
     if settings.base_url:
         return Check("model endpoint", True, settings.base_url)
-    return Check("model endpoint", False, "none", "Set PSYCHEMME_BASE_URL and PSYCHEMME_API_KEY.")
+    own = {
+        name: load_cards(root).card_for(name).base_url
+        for name in sorted(filter(None, wanted - {SIGNAL}))
+    }
+    if all(own.values()):
+        return Check("model endpoint", True, ", ".join(f"{n}: {url}" for n, url in own.items()))
+    return Check("model endpoint", False, "none", _NO_ENDPOINT)
 
 
 def _workspace(root: Path) -> Check:

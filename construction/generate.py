@@ -1,16 +1,24 @@
 """Run the graph over picks: bounded, resumable, the same whatever order things finish in."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from construction.coverage import Outcome, Tally
 from construction.graph import RECURSION_LIMIT, Graph, GraphState
 from construction.outcomes import as_outcome
-from construction.plan import Plan
-from construction.sampling import EpisodeFacts, Pick, is_last, pick_batch
+from construction.plan import ANY, Plan
+from construction.sampling import (
+    CellStatus,
+    EpisodeFacts,
+    Pick,
+    cell_statuses,
+    is_last,
+    pick_batch,
+)
 from psychemme.canonical import canonical_json, digest
-from psychemme.errors import ReplyError, Stopped
+from psychemme.errors import ReplyError, RunError, Stopped
 from psychemme.vocabulary import CandidateState
 from state.runs import RunStore
 from state.values import CandidateOutcome, CandidateTarget, EpisodeRecord, RunRecord
@@ -32,16 +40,20 @@ class Generation:
     stop: asyncio.Event
     report: Callable[[Tally], None] = lambda _: None
     _outcomes: dict[str, CandidateOutcome] = field(default_factory=dict)
+    _counts: Counter[CandidateState] = field(default_factory=Counter)
     _is_complete: bool = False
+    _why_stopped: Stopped = field(default_factory=Stopped)
 
     async def finish(self) -> Tally:
         """Work until the run is complete, and return its tally.
 
         Raises Stopped where `stop` was set with work left, EndpointError where no call can
-        succeed; candidates in hand then stay pending and a later call goes on with them.
+        succeed; candidates in hand then stay pending and a later call goes on with them. Raises
+        RunError naming every cell's cause where nothing could be started.
         """
         found = await self.store.in_thread(lambda: self.store.outcomes(self.run.ordinal))
-        self._outcomes = {outcome.target.key: outcome for outcome in found}
+        for outcome in found:
+            self._note(outcome)
         self._settled = asyncio.Event()
         self._queue: asyncio.Queue[CandidateTarget | None] = asyncio.Queue(self.concurrency)
         self.report(self.tally)
@@ -53,13 +65,25 @@ class Generation:
         except ExceptionGroup as failures:
             raise _first(failures) from None
         if self.tally.pending or not self._is_complete:
-            raise Stopped
+            raise self._why_stopped
+        if not self._outcomes:
+            causes = "; ".join(describe(cell) for cell in self.cells if cell.target.count)
+            raise RunError(
+                f"No candidate could be started: {causes}.",
+                "Change the plan, or prepare clips that fit it.",
+            )
         return self.tally
+
+    @property
+    def cells(self) -> tuple[CellStatus, ...]:
+        """Where every target of the run stands."""
+        targets = self.plan.scaled(self.run.count)
+        return cell_statuses(self.plan, targets, self.facts, self._seen())
 
     @property
     def tally(self) -> Tally:
         """The run's candidates by what became of them."""
-        return Tally.of(tuple(self._seen()))
+        return Tally.counted(self._counts)
 
     async def _feed(self) -> None:
         for outcome in list(self._outcomes.values()):
@@ -98,8 +122,7 @@ class Generation:
         started = [_target(self.run, pick, preparations[pick.episode_id]) for pick in picks]
         await self.store.in_thread(lambda: self.store.start_batch(started))
         for target in started:
-            pending = CandidateOutcome(target=target, state=CandidateState.PENDING)
-            self._outcomes[target.key] = pending
+            self._note(CandidateOutcome(target=target, state=CandidateState.PENDING))
         return started
 
     async def _work(self) -> None:
@@ -117,15 +140,30 @@ class Generation:
             await self.store.in_thread(
                 lambda: self.store.settle(target.key, CandidateState.FAILED, code)
             )
-        except Stopped:
+        except Stopped as reason:
+            self._why_stopped = reason if str(reason) else self._why_stopped
             return
-        settled = await self.store.in_thread(lambda: self.store.outcome(target.key))
-        self._outcomes[target.key] = settled
+        self._note(await self.store.in_thread(lambda: self.store.outcome(target.key)))
         self.report(self.tally)
+
+    def _note(self, outcome: CandidateOutcome) -> None:
+        earlier = self._outcomes.get(outcome.target.key)
+        if earlier is not None:
+            self._counts[earlier.state] -= 1
+        self._counts[outcome.state] += 1
+        self._outcomes[outcome.target.key] = outcome
 
     def _seen(self) -> list[Outcome]:
         facts = {facts.id: facts for facts in self.facts}
         return [as_outcome(o, facts[o.target.episode_id]) for o in self._outcomes.values()]
+
+
+def describe(cell: CellStatus) -> str:
+    """Return a cell and where it stands, such as `W open: infeasible (no_acceptance)`."""
+    target = cell.target
+    places = [target.source_group, target.duration_band]
+    name = " ".join([target.capability, target.format, *(p for p in places if p != ANY)])
+    return f"{name}: {cell.state}" + (f" ({cell.reason})" if cell.reason else "")
 
 
 def _target(run: RunRecord, pick: Pick, preparation: int) -> CandidateTarget:

@@ -49,12 +49,13 @@ def build_graph(nodes: Nodes) -> Graph:
     return graph.compile()
 
 
-def after_check(state: GraphState) -> str:
+# Async, because LangGraph sends a sync one through a thread each time.
+async def after_check(state: GraphState) -> str:
     """A sound proposal is answered; a defective one goes straight to its route."""
     return "answer" if state["route"] is None else "route"
 
 
-def after_route(state: GraphState) -> str:
+async def after_route(state: GraphState) -> str:
     """A revised question is answered again from scratch; a re-answer keeps the question."""
     nexts = {Route.REVISE_QUESTION: "propose", Route.REANSWER: "answer"}
     return nexts.get(state["route"], END) if state["route"] else END

@@ -1,6 +1,7 @@
 """Add clips by reference, with the provenance that will travel with them."""
 
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,8 @@ def add_clips(store: ClipStore, paths: Sequence[Path], provenance: Provenance) -
     """Add every file, and every media file below every folder; yield what became of each.
 
     A clip is its bytes: the same bytes under two names are one clip, two files of one name are
-    two. Raises MediaError, after all others were added, where a path is missing or a folder empty.
+    two. What cannot be read is yielded as `refused` and stops no other. Raises MediaError, after
+    all others were added, where a path is missing or a folder empty.
     """
     history = load_history(provenance.history) if provenance.history else None
     history_json = history and canonical_json([entry.model_dump() for entry in history])
@@ -74,7 +76,11 @@ def add_clips(store: ClipStore, paths: Sequence[Path], provenance: Provenance) -
         found = list(_files(path))
         missing.extend([] if found else [path])
         for file in found:
-            record = _record(file, provenance, history_json or None)
+            try:
+                record = _record(file, provenance, history_json or None)
+            except (OSError, UnicodeEncodeError):
+                yield Added(file, "refused", "-" * _ID_DIGITS)
+                continue
             verdict = "known" if record.id in known else "added"
             if verdict == "added":
                 store.put_clip(record)
@@ -83,7 +89,8 @@ def add_clips(store: ClipStore, paths: Sequence[Path], provenance: Provenance) -
     if missing:
         names = ", ".join(repr(str(path)) for path in missing)
         raise MediaError(
-            f"No media file was found at {names}.", "Check the path; the others were added."
+            f"No video file was found at {names}.",
+            f"Name a file, or a folder that holds some ({', '.join(sorted(_MEDIA))}).",
         )
 
 
@@ -95,8 +102,11 @@ def _files(path: Path) -> Iterable[Path]:
 
 
 def _record(file: Path, provenance: Provenance, history_json: str | None) -> ClipRecord:
-    sha256 = sha256_file(file)
     facts = file.stat()
+    if not stat.S_ISREG(facts.st_mode):
+        raise OSError(f"{file} is no regular file")
+    str(file).encode()  # a name that is not Unicode could not be stored
+    sha256 = sha256_file(file)
     own = sha256[:_ID_DIGITS]
     video = provenance.source_video_id or own
     return ClipRecord(

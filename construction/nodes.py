@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 
 from construction import checks, routing
 from construction.agents import Agent, Task
+from construction.inputs import answer_inputs, critic_inputs, question_inputs
 from construction.presentation import present, presentation_order, restore
 from psychemme.answers import fits
 from psychemme.canonical import canonical_json
-from psychemme.items import Critique, Defect, IndependentAnswer, Option, Proposal, Reference
-from psychemme.vocabulary import CandidateState, Capability, Format, Route, Step
-from psychology_kb.load import KnowledgeBase, Norm
+from psychemme.items import Critique, Defect, IndependentAnswer, Option, Proposal
+from psychemme.vocabulary import CandidateState, Format, Route, Step
+from psychology_kb.load import KnowledgeBase
 from state.runs import RunStore
 from state.stores import AnswerStore, CriticStore, QuestionStore
-from state.values import Dossier, RoundRecord
+from state.values import Case, RoundRecord
 
 if TYPE_CHECKING:
     from construction.graph import GraphState
@@ -40,18 +41,9 @@ class Nodes:
     async def propose(self, state: "GraphState") -> dict[str, object]:
         """Question Agent: a question with its reference and cues, or an honest decline."""
         key, at, store = state["candidate_key"], state["round"], self.question.store
-        if not await store.is_done(key, at, Step.PROPOSE):
-            brief = await store.brief(key, at)
-            inputs = {
-                "episode": brief.material.episode,
-                "card": self.knowledge.card(brief.target.capability),
-                "norms": self._norms(brief.target.capability),
-                "distinctions": self.knowledge.distinctions,
-                "format": brief.target.format,
-                "earlier": brief.earlier,
-                "feedback": brief.feedback,
-            }
-            task = Task[Proposal](key, brief.target.id, at, inputs, brief.material.frames)
+        if (brief := await store.begin(key, at)) is not None:
+            inputs = question_inputs(brief, self.knowledge)
+            task = Task[Proposal](key, brief.target.id, at, inputs, brief.material)
             await store.save(key, at, await self.question.ask(task))
         return {"route": None}
 
@@ -64,23 +56,13 @@ class Nodes:
     async def answer(self, state: "GraphState") -> dict[str, object]:
         """Answer Agent: an independent answer, options in an order of its own."""
         key, at, store = state["candidate_key"], state["round"], self.answerer.store
-        if await store.is_done(key, at, Step.ANSWER):
+        if (brief := await store.begin(key, at)) is None:
             return {"route": None}
-        brief = await store.brief(key, at)
         order = presentation_order(len(brief.options), brief.candidate_id, at, self.secret)
         shown = present(brief.options, order)
-        inputs = {
-            "episode": brief.material.episode,
-            "norms": tuple(map(_without_examples, self.knowledge.norms)),
-            "distinctions": self.knowledge.distinctions,
-            "format": brief.format,
-            "question": brief.question,
-            "options": shown,
-            "decision_time": brief.decision_time,
-            "feedback": brief.feedback,
-        }
-        frames = brief.material.frames
-        task = Task(key, brief.candidate_id, at, inputs, frames, _answer_fault(brief.format, shown))
+        inputs = answer_inputs(brief, shown, self.knowledge)
+        fault = _answer_fault(brief.format, shown)
+        task = Task(key, brief.candidate_id, at, inputs, brief.material, fault)
         given = await self.answerer.ask(task)
         shown_ids = [brief.options[position].id for position in order]
         await store.save(key, at, restore(given, brief.options, order), shown_ids)
@@ -89,22 +71,10 @@ class Nodes:
     async def critique(self, state: "GraphState") -> dict[str, object]:
         """Critic Agent: verdicts on both paths, with closed codes."""
         key, at, store = state["candidate_key"], state["round"], self.critic.store
-        if not await store.is_done(key, at, Step.CRITIQUE):
-            brief = await store.brief(key, at)
-            form = brief.target.format
-            inputs = {
-                "episode": brief.material.episode,
-                "card": self.knowledge.card(brief.target.capability),
-                "norms": self._norms(brief.target.capability),
-                "distinctions": self.knowledge.distinctions,
-                "format": form,
-                "question": brief.question,
-                "reference": brief.reference,
-                "independent": brief.independent,
-                "agreement": _choice_agreement(form, brief.reference, brief.independent),
-            }
-            fault = _critique_fault(form, brief.independent)
-            task = Task(key, brief.target.id, at, inputs, brief.material.frames, fault)
+        if (brief := await store.begin(key, at)) is not None:
+            inputs = critic_inputs(brief, self.knowledge)
+            fault = _critique_fault(brief.target.format, brief.independent)
+            task = Task(key, brief.target.id, at, inputs, brief.material, fault)
             await store.save(key, at, await self.critic.ask(task))
         return {"route": None}
 
@@ -115,77 +85,59 @@ class Nodes:
         goes_on = route in (Route.REVISE_QUESTION, Route.REANSWER)
         return {"route": route, "round": at + 1 if goes_on else at}
 
-    def _norms(self, capability: Capability) -> tuple[Norm, ...]:
-        return tuple(norm for norm in self.knowledge.norms if capability in norm.applies_to)
-
     def _check(self, key: str, at: int) -> str:
-        dossier = self.runs.dossier(key)
-        done = dossier.rounds[at].steps.get(Step.CHECK)
-        outcome = done or self._check_outcome(dossier, dossier.rounds[at])
+        case = self.runs.case(key)
+        done = case.rounds[at].steps.get(Step.CHECK)
+        outcome = done or self._check_outcome(case, case.rounds[at])
         if done is None:
             self.runs.record_step(key, at, Step.CHECK, outcome)
         return outcome
 
-    def _check_outcome(self, dossier: Dossier, record: RoundRecord) -> str:
+    def _check_outcome(self, case: Case, record: RoundRecord) -> str:
         if record.question is None:
             return _DECLINED
-        return _DEFECTIVE if self._defects(dossier, record) else _SOUND
+        return _DEFECTIVE if self._defects(case, record) else _SOUND
 
-    def _defects(self, dossier: Dossier, record: RoundRecord) -> tuple[Defect, ...]:
+    def _defects(self, case: Case, record: RoundRecord) -> tuple[Defect, ...]:
         if record.question is None or record.reference is None:
             return ()
-        target = dossier.outcome.target
+        target = case.target
         card = self.knowledge.card(target.capability)
-        return checks.defects(
-            record.question, record.reference, target.format, card, dossier.episode.content
-        )
+        return checks.defects(record.question, record.reference, target.format, card, case.episode)
 
     def _route(self, key: str, at: int) -> Route:
-        dossier = self.runs.dossier(key)
-        decision = self._decide(dossier, dossier.rounds[at])
-        self.runs.record_step(
-            key,
-            at,
-            Step.ROUTE,
-            f"{decision.route}: {decision.reason}",
-            decision.question_feedback,
-            decision.answer_feedback,
-        )
-        if decision.route in (Route.ACCEPT, Route.DISCARD):
-            accepted = decision.route is Route.ACCEPT
+        case = self.runs.case(key)
+        stored = case.rounds[at].steps.get(Step.ROUTE)
+        route, _, reason = (stored or self._record_route(case, at)).partition(": ")
+        if route in (Route.ACCEPT, Route.DISCARD):
+            accepted = route == Route.ACCEPT
             state = CandidateState.ACCEPTED if accepted else CandidateState.DISCARDED
-            reason = None if accepted else decision.reason
-            self.runs.settle(key, state, reason, round=at, **_facts(dossier))
-        return decision.route
+            self.runs.settle(key, state, None if accepted else reason, round=at, **_facts(case))
+        return Route(route)
 
-    def _decide(self, dossier: Dossier, record: RoundRecord) -> routing.Decision:
+    def _record_route(self, case: Case, at: int) -> str:
+        decision = self._decide(case, case.rounds[at])
+        outcome = f"{decision.route}: {decision.reason}"
+        feedback = (decision.question_feedback, decision.answer_feedback)
+        self.runs.record_step(case.target.key, at, Step.ROUTE, outcome, *feedback)
+        return outcome
+
+    def _decide(self, case: Case, record: RoundRecord) -> routing.Decision:
         checked = record.steps.get(Step.CHECK)
         if checked == _DECLINED:
             return routing.Decision(Route.DISCARD, _DECLINED)
         if checked == _DEFECTIVE:
-            return routing.after_check(self._defects(dossier, record), record.round)
-        final = dossier.final
+            return routing.after_check(self._defects(case, record), record.round)
+        # A resumed run may hold a later proposal already; this round answered the one before it.
+        asked = [r for r in case.rounds[: record.round + 1] if r.question is not None]
+        final = asked[-1] if asked else None
         if not (final and final.reference and record.independent and record.critique):
-            raise RuntimeError(f"{dossier.outcome.target.key}: round {record.round} is incomplete")
-        form = dossier.outcome.target.format
+            raise RuntimeError(f"{case.target.key}: round {record.round} is incomplete")
+        form = case.target.format
         agreed = routing.agreement(form, final.reference, record.independent, record.critique)
         return routing.after_critique(
             record.critique, agreed, record.independent.flag, record.round
         )
-
-
-def _without_examples(norm: Norm) -> Norm:
-    # Options may be made from a norm's examples; who answers must judge them, not look them up.
-    return norm.model_copy(update={"fitting": (), "unfitting": ()})
-
-
-def _choice_agreement(
-    form: Format, reference: Reference, independent: IndependentAnswer
-) -> bool | None:
-    if not form.is_choice:
-        return None
-    neutral = Critique(cue_support=True, logical_coherence=True, capability_alignment=True)
-    return routing.agreement(form, reference, independent, neutral)
 
 
 def _answer_fault(
@@ -213,10 +165,10 @@ def _critique_fault(
     return fault
 
 
-def _facts(dossier: Dossier) -> dict[str, object]:
-    proposed = [record for record in dossier.rounds if record.question is not None]
+def _facts(case: Case) -> dict[str, object]:
+    proposed = [record for record in case.rounds if record.question is not None]
     last = proposed[-1].round if proposed else 0
-    answers = sum(r.independent is not None for r in dossier.rounds if r.round >= last)
+    answers = sum(r.independent is not None for r in case.rounds if r.round >= last)
     return {"answers": answers, "reference_flip": len({_words(r) for r in proposed}) > 1}
 
 

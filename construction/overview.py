@@ -8,8 +8,10 @@ from construction.outcomes import as_facts, as_outcome
 from construction.plan import Plan, Target, load_plan
 from construction.report import write_report
 from construction.workspace import Workspace
-from psychemme.errors import RunError
+from psychemme.errors import MediaError, RunError
+from psychemme.media.blobs import sha256_file
 from psychemme.media.cut import cut_window
+from psychemme.vocabulary import CandidateState
 from state.clips import ClipStore
 from state.runs import RunStore
 from state.values import Dossier, RunRecord
@@ -29,33 +31,50 @@ def read_coverage(database: Path, run: int | None, plan_path: Path | None) -> Co
 
 
 def read_candidates(
-    database: Path, run: int | None, state: str | None = None
+    database: Path, run: int | None, state: CandidateState | None = None
 ) -> list[dict[str, Any]]:
     """Return candidates by id with question, reference and cues, without any wall-clock field."""
     rows = [_candidate(dossier) for dossier in _dossiers(database, run)]
     return [row for row in rows if state is None or row["state"] == state]
 
 
-def read_dossier(database: Path, candidate_id: str, run: int | None) -> Dossier:
-    """Return one candidate of a run (default: of the newest that has it).
+def read_dossier(database: Path, name: str, run: int | None) -> Dossier:
+    """Return one candidate by its id, the start of it, or `RUN-ID` (default: the newest run's).
 
-    Raises RunError where there is none.
+    Raises RunError where there is none, or where the start fits several ids.
     """
-    found = [d for d in _dossiers(database, run) if d.outcome.target.id == candidate_id]
-    if not found:
+    fitting = [
+        dossier
+        for dossier in _dossiers(database, run)
+        if dossier.outcome.target.key == name or dossier.outcome.target.id.startswith(name)
+    ]
+    if not fitting:
         raise RunError(
-            f"There is no candidate {candidate_id!r}.", "`psychemme candidates list` shows the ids."
+            f"There is no candidate {name!r}.", "`psychemme candidates list` shows the ids."
         )
-    return max(found, key=lambda dossier: dossier.outcome.target.run)
+    if len({dossier.outcome.target.id for dossier in fitting}) > 1:
+        raise RunError(f"{len(fitting)} candidates start with {name!r}.", "Give more of the id.")
+    return max(fitting, key=lambda dossier: dossier.outcome.target.run)
 
 
 def write_page(workspace: Workspace, run: int | None, out: Path) -> Path:
     """Write the page of candidates and return its path."""
     with RunStore(workspace.database) as runs:
         chosen = _runs(runs, run)
+    if not chosen:
+        raise RunError("There is no run to show.", "Run `psychemme generate` first.")
     report = read_coverage(workspace.database, run, None)
     dossiers = _dossiers(workspace.database, run)
-    return write_report(dossiers, report, chosen, out, cut_window)
+    sums = {Path(dossier.clip.path): dossier.clip.sha256 for dossier in dossiers}
+
+    def cut(source: Path, target: Path, start: float, end: float) -> None:
+        if not source.is_file() or sha256_file(source) != sums[source]:
+            raise MediaError(
+                f"{source.name!r} is not the file that was added.", "Put that file back."
+            )
+        cut_window(source, target, start, end)
+
+    return write_report(dossiers, report, chosen, out, cut)
 
 
 def _dossiers(database: Path, run: int | None) -> list[Dossier]:
@@ -73,6 +92,7 @@ def _candidate(dossier: Dossier) -> dict[str, Any]:
     reference = final.reference if final else None
     return {
         "id": target.id,
+        "run": target.run,
         "episode_id": target.episode_id,
         "capability": target.capability,
         "subcategory": question.subcategory if question else None,
@@ -97,7 +117,8 @@ def _runs(runs: RunStore, ordinal: int | None) -> list[RunRecord]:
     if ordinal is None:
         return found
     if not 1 <= ordinal <= len(found):
-        raise RunError(f"There is no run {ordinal}.", f"This workspace holds {len(found)} runs.")
+        held = f"This workspace holds runs 1 to {len(found)}." if found else "It holds none yet."
+        raise RunError(f"There is no run {ordinal}.", held)
     return [found[ordinal - 1]]
 
 

@@ -154,8 +154,9 @@ def load_plan(path: Path | None = None) -> Plan:
     name, text = str(path or "plans/default.yaml"), _read(path)
     try:
         plan = Plan.model_validate(yaml.safe_load(text))
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{name} is not YAML: {error}.", _FIX) from error
+    except (yaml.YAMLError, RecursionError) as error:
+        fault = " ".join(str(error).split())
+        raise ConfigError(f"{name} is not YAML: {fault}.", _FIX) from error
     except ValidationError as error:
         raise ConfigError(f"{name}: {_faults(error)}.", _FIX) from error
     if bands := impossible_bands(plan):

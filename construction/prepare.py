@@ -26,7 +26,7 @@ from state.values import ClipRecord, EpisodeRecord, Frame
 _HISTORY = TypeAdapter(tuple[HistoryEntry, ...])
 _NO_EPISODE = {
     NoWindow.TOO_SHORT: (
-        "gives no episode: it is shorter than the plan's min_seconds",
+        "gives no episode: it lasts {length:.1f} s, under the plan's {least:g} s",
         "Give a longer recording, or lower episodes.min_seconds in the plan.",
     ),
     NoWindow.NO_SPEECH: (
@@ -64,7 +64,7 @@ def prepare_workspace(
     """
     media = MediaSettings(asr=settings.asr)
     blobs = BlobStore(workspace.blobs)
-    with ClipStore(workspace.database) as store:
+    with workspace.claimed(), ClipStore(workspace.database) as store:
         clips = sorted(store.clips(), key=lambda c: (c.source_video_id, c.source_start, c.id))
         work = _Preparation(store, blobs, media, plan.episodes, store.preparation())
         present = [clip for clip in clips if work.is_present(clip)]
@@ -122,7 +122,9 @@ class _Preparation:
         )
         if chosen.reason is not None:
             reason, action = _NO_EPISODE[chosen.reason]
-            self._store(clip, prepared, (), f"{Path(clip.path).name!r} {reason}.", action)
+            length = prepared.probe.duration if prepared.probe else 0.0
+            why = reason.format(length=length, least=self.limits.min_seconds)
+            self._store(clip, prepared, (), f"{Path(clip.path).name!r} {why}.", action)
             return
         self._take(clip, chosen.windows)
         try:
@@ -186,8 +188,8 @@ class _Preparation:
             "status": ClipStatus.PREPARED if reason is None else ClipStatus.REFUSED,
             "reason": reason,
             "action": action,
-            "duration": prepared.probe and prepared.probe.duration,
-            "probe_json": prepared.probe and prepared.probe.model_dump_json(),
+            "duration": prepared.probe.duration if prepared.probe else clip.duration,
+            "probe_json": prepared.probe.model_dump_json() if prepared.probe else clip.probe_json,
         }
         notes = {"warnings": list(prepared.warnings)}
         source = prepared.transcript_source
@@ -195,13 +197,9 @@ class _Preparation:
         self.store.save_preparation(updated, self.number, content_hash, source, notes, episodes)
 
     def _refuse(self, clip: ClipRecord, reason: str, action: str) -> None:
-        self.summary.refused += 1
-        changes = {
-            "status": ClipStatus.REFUSED,
-            "reason": f"{Path(clip.path).name!r} {reason}.",
-            "action": action,
-        }
-        self.store.put_clip(clip.model_copy(update=changes))
+        """Refuse a clip whose file is not what was added: new runs no longer use its episodes."""
+        gone = PreparedClip(sha256=clip.sha256)
+        self._store(clip, gone, (), f"{Path(clip.path).name!r} {reason}.", action)
 
     def _taken(self, clip: ClipRecord) -> list[Interval]:
         """Return what earlier clips of the source video cover, in seconds of this clip."""

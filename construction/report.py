@@ -5,8 +5,6 @@ allows one script and one style sheet by their hashes and nothing remote, and no
 it. The same candidates give the same bytes.
 """
 
-import base64
-import hashlib
 import math
 import re
 from collections import Counter
@@ -15,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from construction.coverage import CoverageReport, Row, Tally
 from construction.routing import agreement
 from psychemme.errors import UserError
+from psychemme.pages import content_policy, page_style, page_templates
 from psychemme.vocabulary import AgentRole, CandidateState, Capability, Format, Step
 from state.values import Dossier, EpisodeRecord, RoundRecord, RunRecord
 
@@ -149,17 +147,12 @@ def _agreed(
 
 
 def _render(cards: Sequence[Card], coverage: CoverageReport, runs: Sequence[RunRecord]) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_templates(_TEMPLATES)
     environment.filters |= {"seconds": _seconds, "words": _words, "percent": _percent}
-    style, script = _asset("candidates.css"), _asset("candidates.js")
+    style = page_style(_TEMPLATES / "candidates.css")
+    script = (_TEMPLATES / "candidates.js").read_text(encoding="utf-8")
     return environment.get_template("candidates.html").render(
-        policy=_policy(style, script),
+        policy=content_policy(style, script, "media-src 'self'"),
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
         cards=cards,
@@ -178,28 +171,6 @@ def _render(cards: Sequence[Card], coverage: CoverageReport, runs: Sequence[RunR
         steps=list(Step),
         eager=EAGER_VIDEOS,
     )
-
-
-def _asset(name: str) -> str:
-    return (_TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src '{_source_hash(script)}'",
-            f"style-src '{_source_hash(style)}'",
-            "media-src 'self'",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "require-trusted-types-for 'script'",
-        )
-    )
-
-
-def _source_hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _episode_key(episode: EpisodeRecord) -> str:

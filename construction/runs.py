@@ -1,24 +1,34 @@
 """Start or resume a run: what it pins, and how its graph is put together."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 
 from construction.agents import Agent
+from construction.endpoints import (
+    NO_LIMIT,
+    MakeClient,
+    Spending,
+    open_clients,
+    refuse_unknown_prices,
+)
+from construction.footage import Footage, media_for, windows_of
 from construction.generate import Generation
 from construction.graph import Graph
 from construction.nodes import Nodes
 from construction.outcomes import as_facts
 from construction.plan import Plan, load_plan
 from construction.profiles import DEFAULT, GRAPHS
+from construction.sampling import EpisodeFacts
 from construction.workspace import Workspace
 from prompts.load import prompt_hash
 from psychemme.canonical import canonical_json, digest, now
-from psychemme.clients.make import EndpointSettings, make_client
-from psychemme.clients.protocol import Client, Parameters, Reply, Request
+from psychemme.clients.cards import load_cards
+from psychemme.clients.make import make_client
+from psychemme.clients.protocol import Parameters
 from psychemme.config import Effective, Settings
-from psychemme.errors import ConfigError, RunError, Stopped
+from psychemme.errors import ConfigError, RunError
 from psychemme.items import Critique, IndependentAnswer, Proposal
 from psychemme.media.blobs import BlobStore
 from psychemme.vocabulary import AgentRole
@@ -26,7 +36,7 @@ from psychology_kb.load import load_profile
 from state.clips import ClipStore
 from state.runs import RunStore
 from state.stores import AnswerStore, CriticStore, QuestionStore
-from state.values import RunRecord
+from state.values import EpisodeRecord, RunRecord
 
 
 def models_of(settings: Settings) -> dict[AgentRole, str]:
@@ -51,6 +61,7 @@ def models_of(settings: Settings) -> dict[AgentRole, str]:
 def pins_of(workspace: Workspace, settings: Settings, plan: Plan) -> dict[str, str]:
     """Return everything a run must find unchanged when it is resumed."""
     decoding = [settings.temperature, settings.max_output_tokens]
+    models, cards = models_of(settings), load_cards(workspace.root)
     return {
         "plan": plan.hash,
         "knowledge base": load_profile(DEFAULT).hash,
@@ -58,7 +69,8 @@ def pins_of(workspace: Workspace, settings: Settings, plan: Plan) -> dict[str, s
         "shuffle key": digest(workspace.secret.hex()),
         "seed": str(settings.seed),
         **{f"{role} prompt": prompt_hash(role) for role in AgentRole},
-        **{f"{role} model": model for role, model in models_of(settings).items()},
+        **{f"{role} model": model for role, model in models.items()},
+        **{f"{role} model card": cards.card_for(model).hash for role, model in models.items()},
     }
 
 
@@ -126,72 +138,57 @@ def refuse_changes(run: RunRecord, count: int | None, pins: Mapping[str, str]) -
 
 
 def refuse_second_run(store: RunStore) -> None:
-    """Raise RunError where a run exists already and the user has not said what to do with it."""
-    if runs := store.runs():
+    """Raise RunError where a run has candidates and the user has not said what to do with it."""
+    if outcomes := store.outcomes():
         raise RunError(
-            f"This workspace already holds run {runs[-1].ordinal}.",
+            f"This workspace already holds run {outcomes[-1].target.run}.",
             "Add --resume to go on with it, or --fresh to start another; nothing is deleted.",
         )
 
 
-@dataclass(frozen=True)
-class StoppableClient:
-    """Passes requests on until `stop` is set: calls in flight finish, no new one starts."""
-
-    inner: Client
-    stop: asyncio.Event
-
-    @property
-    def model(self) -> str:
-        """The inner client's model."""
-        return self.inner.model
-
-    async def complete(self, request: Request) -> Reply:
-        """Return the inner client's reply; raises Stopped once `stop` is set."""
-        if self.stop.is_set():
-            raise Stopped
-        return await self.inner.complete(request)
-
-    async def aclose(self) -> None:
-        """Close the inner client."""
-        await self.inner.aclose()
-
-
 @asynccontextmanager
 async def open_graph(
-    workspace: Workspace, settings: Settings, store: RunStore, stop: asyncio.Event
+    workspace: Workspace,
+    settings: Settings,
+    store: RunStore,
+    stop: asyncio.Event,
+    spending: Spending,
+    footage: Footage,
+    make: MakeClient = make_client,
 ) -> AsyncIterator[Graph]:
     """Yield the graph of a run: three agents, each with a client and a role-bound store."""
-    key = settings.api_key
-    endpoint = EndpointSettings(
-        base_url=settings.base_url,
-        api_key=key.get_secret_value() if key else None,
-        timeout_s=settings.timeout,
-        max_retries=settings.max_retries,
-    )
-    models = models_of(settings)
-    clients = {
-        role: StoppableClient(make_client(model, endpoint), stop) for role, model in models.items()
-    }
+    models, replies = models_of(settings), workspace.blobs / "replies"
+    cards = load_cards(workspace.root)
+    media = {role: media_for(cards.card_for(model), footage) for role, model in models.items()}
     parameters = Parameters(settings.temperature, settings.max_output_tokens)
-    frame_path = BlobStore(workspace.blobs).path
-    with ExitStack() as stores:
-        question = stores.enter_context(QuestionStore(workspace.database))
-        answer = stores.enter_context(AnswerStore(workspace.database))
-        critic = stores.enter_context(CriticStore(workspace.database))
-        nodes = Nodes(
-            Agent(clients[AgentRole.QUESTION], question, Proposal, frame_path, parameters),
-            Agent(clients[AgentRole.ANSWER], answer, IndependentAnswer, frame_path, parameters),
-            Agent(clients[AgentRole.CRITIC], critic, Critique, frame_path, parameters),
-            store,
-            load_profile(DEFAULT),
-            workspace.secret,
-        )
-        try:
+    async with open_clients(models, cards, settings, spending, replies, stop, make) as clients:
+        with ExitStack() as stores:
+            question = stores.enter_context(QuestionStore(workspace.database))
+            answer = stores.enter_context(AnswerStore(workspace.database))
+            critic = stores.enter_context(CriticStore(workspace.database))
+            nodes = Nodes(
+                Agent(
+                    clients[AgentRole.QUESTION],
+                    question,
+                    Proposal,
+                    media[AgentRole.QUESTION],
+                    parameters,
+                ),
+                Agent(
+                    clients[AgentRole.ANSWER],
+                    answer,
+                    IndependentAnswer,
+                    media[AgentRole.ANSWER],
+                    parameters,
+                ),
+                Agent(
+                    clients[AgentRole.CRITIC], critic, Critique, media[AgentRole.CRITIC], parameters
+                ),
+                store,
+                load_profile(DEFAULT),
+                workspace.secret,
+            )
             yield GRAPHS[DEFAULT](nodes)
-        finally:
-            for client in clients.values():
-                await client.aclose()
 
 
 @asynccontextmanager
@@ -202,29 +199,50 @@ async def generation(
     resume: bool,
     fresh: bool,
     stop: asyncio.Event,
+    spending: Spending = NO_LIMIT,
+    make: MakeClient = make_client,
 ) -> AsyncIterator[Generation]:
     """Yield a run ready to work on: a new one, or the newest where `resume` says so.
 
     Raises RunError where a run exists and neither `resume` nor `fresh` was said, where there is
-    nothing prepared, or where something the run pins has changed.
+    nothing prepared, or where something the run pins has changed; ConfigError where the budget of
+    `spending` meets a model without a price.
     """
-    with RunStore(workspace.database) as runs, ClipStore(workspace.database) as clips:
+    with (
+        workspace.claimed(),
+        RunStore(workspace.database) as runs,
+        ClipStore(workspace.database) as clips,
+    ):
         if not resume and not fresh:
             refuse_second_run(runs)
         earlier = newest_run(runs) if resume else None
         settings = settings_of(effective, earlier)
         plan = plan_of(settings, earlier)
         pins = pins_of(workspace, settings, plan)
-        if runs.newest_preparation() == 0 or not clips.episodes():
+        if earlier is not None:
+            refuse_changes(earlier, count, pins)
+        if spending.budget is not None:
+            cards = load_cards(workspace.root)
+            refuse_unknown_prices(models_of(settings), settings, cards)
+        preparation = earlier.preparation if earlier else runs.newest_preparation()
+        episodes = clips.episodes(preparation)
+        if not episodes:
             raise RunError(
                 "No episode is prepared.",
                 "Run `psychemme clips add` and `psychemme prepare`; `clips list` gives reasons.",
             )
-        if earlier is not None:
-            refuse_changes(earlier, count, pins)
-        run = earlier or start_run(runs, settings, plan, count, pins)
-        episodes = clips.episodes(run.preparation)
-        clip_of = {clip.id: clip for clip in clips.clips()}
-        facts = [as_facts(episode, clip_of[episode.clip_id]) for episode in episodes]
-        async with open_graph(workspace, settings, runs, stop) as graph:
+        spent = runs.costs(earlier.ordinal)[1] if earlier else 0.0
+        spending = replace(spending, spent=spent)
+        facts = facts_of(clips, episodes)
+        windows = windows_of(episodes, {clip.id: clip for clip in clips.clips()})
+        footage = Footage(windows, BlobStore(workspace.blobs))
+        async with open_graph(workspace, settings, runs, stop, spending, footage, make) as graph:
+            # Stored last, so that a start that fails leaves no run behind.
+            run = earlier or start_run(runs, settings, plan, count, pins)
             yield Generation(run, plan, episodes, facts, runs, graph, settings.concurrency, stop)
+
+
+def facts_of(clips: ClipStore, episodes: Sequence[EpisodeRecord]) -> list[EpisodeFacts]:
+    """Return what the sampler knows of `episodes`."""
+    clip_of = {clip.id: clip for clip in clips.clips()}
+    return [as_facts(episode, clip_of[episode.clip_id]) for episode in episodes]

@@ -1,7 +1,10 @@
 """A curator's workspace: one folder with the Shared State, blobs and the shuffle key."""
 
+import fcntl
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,8 +50,40 @@ class Workspace:
 
     @property
     def secret(self) -> bytes:
-        """The shuffle key: never exported, never logged."""
-        return bytes.fromhex(self._key_file.read_text(encoding="ascii"))
+        """The shuffle key: never exported, never logged.
+
+        Raises WorkspaceError where its file does not hold one.
+        """
+        try:
+            key = bytes.fromhex(self._key_file.read_text(encoding="ascii"))
+        except ValueError:
+            key = b""
+        if len(key) != _KEY_BYTES:
+            raise WorkspaceError(
+                f"{self._key_file} does not hold {2 * _KEY_BYTES} hex digits.",
+                "Restore it from a copy; runs made with another key cannot be resumed.",
+            )
+        return key
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Hold the workspace for one `prepare` or `generate`; a kill releases it.
+
+        Raises WorkspaceError naming the process that holds it.
+        """
+        with (self.root / "claim").open("a+", encoding="ascii") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                raise WorkspaceError(
+                    f"{self.root} is in use by process {file.read() or 'unknown'}.",
+                    "Wait until it ends, or stop it.",
+                ) from None
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+            yield
 
 
 def create_workspace(root: Path, shuffle_key: str | None = None) -> Workspace:
@@ -60,7 +95,7 @@ def create_workspace(root: Path, shuffle_key: str | None = None) -> Workspace:
     workspace = Workspace(root)
     if root.exists() and not root.is_dir():
         raise WorkspaceError(f"{root} is a file.", "Name a folder with --workspace.")
-    root.mkdir(parents=True, exist_ok=True)
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
     workspace.blobs.mkdir(exist_ok=True)
     if not (root / FILE_NAME).exists():
         (root / FILE_NAME).write_text(_CONFIG_TEXT, encoding="utf-8")
@@ -87,7 +122,12 @@ def open_workspace(root: Path) -> Workspace:
 def _write_key(path: Path, shuffle_key: str | None) -> None:
     if path.exists():
         return
-    key = shuffle_key or secrets.token_hex(_KEY_BYTES)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    # Whole or not at all: an empty key would shuffle in a way anyone can repeat.
+    part = path.with_suffix(".part")
+    part.unlink(missing_ok=True)
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.write(key)
+        file.write(shuffle_key or secrets.token_hex(_KEY_BYTES))
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)

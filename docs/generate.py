@@ -3,7 +3,7 @@
     python docs/generate.py [--check]
 
 They are the command-line reference, the drawing of the construction graph in the README, and the
-JSON Schemas of plans, releases and knowledge bases.
+JSON Schemas of plans, model cards, releases and knowledge bases.
 """
 
 import sys
@@ -78,10 +78,19 @@ def release_schema(name: str) -> str:
 
 RELEASE_SCHEMAS = ("episode", "manifest", "question", "reference")
 
+
+def cards_schema() -> str:
+    """Return the JSON Schema of files of model cards."""
+    from psychemme.clients.cards import schema_text
+
+    return schema_text()
+
+
 GENERATED: dict[str, Callable[[], str]] = {
     "README.md": readme,
     "construction/plan.schema.json": plan_schema,
     "docs/cli.md": command_line,
+    "psychemme/clients/cards.schema.json": cards_schema,
     **{
         f"docs/schemas/{name}.schema.json": partial(release_schema, name)
         for name in RELEASE_SCHEMAS

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from prompts.fences import fence, line
 from prompts.signals import describe, seconds
-from psychemme.episode import Episode, HistoryEntry, Utterance
+from psychemme.episode import Episode, HistoryEntry, Signals, Utterance
 from psychemme.items import Defect, IndependentAnswer, Option, Proposal, Question, Reference
 from psychemme.vocabulary import Capability, Format, LookAgain, ProposalDefect
 
@@ -104,12 +104,22 @@ class _Distinction(Protocol):
     def judgments(self) -> Mapping[Capability, str]: ...
 
 
-def _episode(episode: Episode) -> str:
+class _Answered(Protocol):
+    @property
+    def answer(self) -> str | list[str] | None: ...
+    @property
+    def rationales(self) -> Mapping[Capability, str | None]: ...
+
+
+def _episode(episode: Episode | None) -> str:
+    if episode is None:
+        return "Nothing of the recording is given: the question and its options are all there is."
+    measured = episode.signals != Signals()
     blocks = (
         f"Duration: {seconds(episode.duration)} s",
         fence("public_context", episode.public_context),
         fence("transcript", "\n".join(map(_utterance, episode.transcript))),
-        fence("signals", describe(episode.signals)),
+        *((fence("signals", describe(episode.signals)),) if measured else ()),
         fence("history", "\n".join(map(_entry, episode.history))),
     )
     return "\n\n".join(blocks)
@@ -170,6 +180,15 @@ def _format(answer_format: Format) -> str:
     return FORMATS[answer_format]
 
 
+def _ordinal(ordinal: int) -> str:
+    if ordinal == 0:
+        return "This is the first question of its kind on this episode."
+    return (
+        f"This is question number {ordinal + 1} of its kind on this episode: choose another moment "
+        f"than the obvious first {ordinal}."
+    )
+
+
 def _earlier(proposals: Sequence[Proposal]) -> str:
     return fence("earlier_proposals", "\n".join(_as_json(proposal) for proposal in proposals))
 
@@ -223,11 +242,12 @@ def _reference(reference: Reference) -> str:
         f"{line(cue.description)}"
         for index, cue in enumerate(reference.cues)
     )
+    rationale = line(reference.rationale)
     blocks = (
         fence("reference_answer", _answer(reference.answer)),
         fence("key_points", "\n".join(points)),
         fence("cues", "\n".join(cues)),
-        fence("reference_rationale", line(reference.rationale)),
+        *((fence("reference_rationale", rationale),) if rationale else ()),
     )
     return "\n".join(blocks)
 
@@ -243,6 +263,14 @@ def _independent(independent: IndependentAnswer) -> str:
     return f"{fence('independent_answer', answer)}\n{rationale}"
 
 
+def _response(response: _Answered) -> str:
+    rationales = (
+        f"{field.value}: {line(text)}" for field, text in response.rationales.items() if text
+    )
+    answer = "none" if response.answer is None else _answer(response.answer)
+    return f"{fence('answer', answer)}\n{fence('rationales', chr(10).join(rationales))}"
+
+
 def _agreement(agreement: bool | None) -> str:
     if agreement is None:
         return "open question: you measure it, in both directions"
@@ -255,6 +283,7 @@ FORMATTERS: dict[str, Callable[[Any], str]] = {
     "norms": _norms,
     "distinctions": _distinctions,
     "format": _format,
+    "ordinal": _ordinal,
     "earlier": _earlier,
     "feedback": _feedback,
     "question": _question,
@@ -263,5 +292,6 @@ FORMATTERS: dict[str, Callable[[Any], str]] = {
     "reference": _reference,
     "independent": _independent,
     "agreement": _agreement,
+    "response": _response,
 }
 """The formatter of each input name; a template may declare no other inputs."""

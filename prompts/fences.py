@@ -7,6 +7,7 @@ value can close its block or open another; what a reader cannot see is shown or 
 
 import re
 import unicodedata
+from functools import lru_cache
 
 BLOCK_LIMIT = 40_000
 """Characters a block may hold; longer text is cut and says so."""
@@ -45,6 +46,7 @@ def fence(name: str, text: str, limit: int = BLOCK_LIMIT) -> str:
     return f"<{name}>\n{cut(clean(text), limit) or 'none'}\n</{name}>"
 
 
+@lru_cache(4096)
 def _shown(char: str) -> str:
     """Return what stands for `char`; compatibility forms catch full-width and small brackets."""
     if bracket := _ANGLES.get(unicodedata.normalize("NFKC", char)):

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from prompts.blocks import FORMATTERS
 from psychemme.episode import Value
 from psychemme.errors import ConfigError
-from psychemme.vocabulary import AgentRole
+from psychemme.vocabulary import Role
 
 if TYPE_CHECKING:
     from langchain_core.prompts import ChatPromptTemplate
@@ -28,7 +28,7 @@ class Head(Value):
 
     id: str
     version: str
-    role: AgentRole
+    role: Role
     inputs: tuple[str, ...]
 
 
@@ -98,6 +98,7 @@ def read_template(path: Path) -> Template:
 _load = cache(read_template)
 
 
+@cache
 def _path(prompt_id: str) -> Path:
     if prompt_id not in prompt_ids():
         known = ", ".join(prompt_ids())

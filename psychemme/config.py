@@ -22,7 +22,7 @@ _ENVIRONMENT_ONLY = frozenset({"api_key"})
 
 
 class Settings(Value):
-    """Every setting with its default. Times are in seconds."""
+    """Every setting with its default: times in seconds, prices in US dollars a million tokens."""
 
     model: str | None = None
     question_model: str | None = None
@@ -34,7 +34,11 @@ class Settings(Value):
     max_output_tokens: int = Field(default=2048, ge=64)
     timeout: float = Field(default=120.0, gt=0)
     max_retries: int = Field(default=6, ge=0)
-    seed: int = Field(default=42, ge=0)
+    input_price: float | None = Field(default=None, ge=0)
+    output_price: float | None = Field(default=None, ge=0)
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    seed: int = Field(default=42, ge=0, lt=2**63)
     concurrency: int = Field(default=8, ge=1, le=512)
     workers: int = Field(default=2, ge=1)
     asr: str = "auto"
@@ -70,6 +74,11 @@ def load_settings(workspace: Path, flags: Mapping[str, object] | None = None) ->
     except ValidationError as error:
         faults = "; ".join(_fault(fault, origins) for fault in error.errors())
         raise ConfigError(f"Settings are not valid: {faults}.", _known()) from None
+
+
+def key_in(variable: str) -> str | None:
+    """Return the API key in the environment variable that a model's card names, if there is one."""
+    return os.environ.get(variable) or None
 
 
 def _from_file(path: Path) -> dict[str, Any]:

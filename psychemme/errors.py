@@ -50,7 +50,14 @@ class ReleaseError(UserError):
 
 
 class EndpointError(UserError):
-    """A model endpoint refuses every request (authentication, unknown model, no route)."""
+    """A model endpoint refuses every request (authentication, unknown model, no route).
+
+    `status` is the HTTP status, where the endpoint answered with one.
+    """
+
+    def __init__(self, problem: str, action: str, status: int | None = None) -> None:
+        super().__init__(problem, action)
+        self.status = status
 
 
 class ReplyError(PsychemmeError):

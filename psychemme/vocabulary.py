@@ -62,6 +62,17 @@ class AgentRole(StrEnum):
     CRITIC = "critic"
 
 
+class EvaluationRole(StrEnum):
+    """Who is asked during evaluation (paper, Appendix D)."""
+
+    EVALUATED = "evaluated"
+    JUDGE = "judge"
+
+
+Role = AgentRole | EvaluationRole
+"""Whoever a request can be for."""
+
+
 class ClipStatus(StrEnum):
     """What became of a clip."""
 

@@ -3,12 +3,15 @@
 SQLite here: write-ahead log, one engine per role, and on every connection of an agent role a
 default-deny authorizer derived from the role table. The authorizer runs when a statement is
 prepared, ignores the name of the view a read comes from (a common table expression can borrow
-one), and denies PRAGMA, ATTACH, schema changes and temporary objects.
+one), and denies PRAGMA, ATTACH, schema changes and temporary objects. SQLite never asks it about
+columns that USING or NATURAL joins on, so the connection itself refuses those two words.
 """
 
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Self
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -23,9 +26,44 @@ _PRAGMAS = (
     f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}",
     "PRAGMA foreign_keys=ON",
 )
-_FUNCTIONS = frozenset({"count", "max", "min", "sum", "coalesce", "lower"})
+_FUNCTIONS = frozenset({"count", "max", "min", "sum", "coalesce"})
 
 Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
+_UNASKED = re.compile(r"\b(USING|NATURAL)\b", re.IGNORECASE)
+
+
+class _GuardedCursor(sqlite3.Cursor):
+    """Refuses, before SQLite sees it, what the authorizer is not asked about."""
+
+    def execute(self, sql: str, *parameters: Any) -> Self:  # noqa: ANN401
+        _refuse_unasked(sql)
+        super().execute(sql, *parameters)
+        return self
+
+    def executemany(self, sql: str, *parameters: Any) -> Self:  # noqa: ANN401
+        _refuse_unasked(sql)
+        super().executemany(sql, *parameters)
+        return self
+
+    def executescript(self, sql_script: str) -> Self:
+        _refuse_unasked(sql_script)
+        super().executescript(sql_script)
+        return self
+
+
+class _GuardedConnection(sqlite3.Connection):
+    """A connection whose every cursor is guarded."""
+
+    def cursor(self, *_: object) -> _GuardedCursor:  # type: ignore[override]
+        return super().cursor(_GuardedCursor)
+
+    def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:  # noqa: ANN401
+        return self.cursor().execute(sql, *parameters)
+
+
+def _refuse_unasked(sql: str) -> None:
+    if found := _UNASKED.search(sql):
+        raise sqlite3.DatabaseError(f"not authorized: {found.group()} joins")
 
 
 def open_engine(path: Path, role: DbRole) -> Engine:
@@ -83,7 +121,10 @@ def authorizer(role: DbRole) -> Authorizer:
 
 
 def _open(path: Path, authorize: Authorizer | None) -> Engine:
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
+    arguments: dict[str, Any] = {"timeout": BUSY_TIMEOUT_MS / 1000}
+    if authorize is not None:
+        arguments["factory"] = _GuardedConnection
+    engine = create_engine(f"sqlite:///{path}", connect_args=arguments)
 
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
@@ -96,6 +137,10 @@ def _open(path: Path, authorize: Authorizer | None) -> Engine:
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         write = connection.get_execution_options().get("write", True)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+        # Straight to the driver: through SQLAlchemy this costs as much as the query after it.
+        driver = connection.connection.driver_connection
+        if not isinstance(driver, sqlite3.Connection):
+            raise TypeError(f"no SQLite connection: {driver!r}")
+        driver.execute("BEGIN IMMEDIATE" if write else "BEGIN")
 
     return engine

@@ -1,7 +1,8 @@
 """Queries that several roles share; each reads only columns that its callers may read."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 from pydantic import TypeAdapter
@@ -17,6 +18,7 @@ KEY_POINTS = TypeAdapter(tuple[KeyPoint, ...])
 TRANSCRIPT = TypeAdapter(tuple[Utterance, ...])
 HISTORY = TypeAdapter(tuple[HistoryEntry, ...])
 FRAMES = TypeAdapter(tuple[Frame, ...])
+_MOST_EPISODES = 128
 
 Placed = TypeVar("Placed", tables.CueRow, tables.QuestionFeedback, tables.AnswerFeedback)
 
@@ -34,7 +36,12 @@ def material(session: Session, key: str) -> Material:
         )
     ).one()
     record = episode(session.get_one(tables.EpisodeRow, place))
-    return Material(episode=record.content, frames=record.frames)
+    return Material(
+        episode_id=record.id,
+        preparation=record.preparation,
+        episode=record.content,
+        frames=record.frames,
+    )
 
 
 def episode(row: tables.EpisodeRow) -> EpisodeRecord:
@@ -45,14 +52,26 @@ def episode(row: tables.EpisodeRow) -> EpisodeRecord:
         preparation=row.preparation,
         start=row.start,
         end=row.end,
-        content=Episode(
-            duration=row.duration,
-            public_context=row.public_context,
-            transcript=TRANSCRIPT.validate_json(row.transcript_json),
-            signals=Signals.model_validate_json(row.signals_json),
-            history=HISTORY.validate_json(row.history_json),
+        content=_content(
+            row.duration,
+            row.public_context,
+            row.transcript_json,
+            row.signals_json,
+            row.history_json,
         ),
         frames=FRAMES.validate_json(row.frames_json),
+    )
+
+
+# Many candidates share an episode, and each reads it in every step; parsing it is the dear part.
+@lru_cache(_MOST_EPISODES)
+def _content(duration: float, context: str, transcript: str, signals: str, history: str) -> Episode:
+    return Episode(
+        duration=duration,
+        public_context=context,
+        transcript=TRANSCRIPT.validate_json(transcript),
+        signals=Signals.model_validate_json(signals),
+        history=HISTORY.validate_json(history),
     )
 
 
@@ -69,7 +88,11 @@ def question_round(session: Session, key: str, at: int) -> int:
 
 def question(session: Session, key: str, at: int) -> Question:
     """Return the public side of the proposal made in round `at`."""
-    row = session.get_one(tables.QuestionRow, (key, at))
+    return as_question(session.get_one(tables.QuestionRow, (key, at)))
+
+
+def as_question(row: tables.QuestionRow) -> Question:
+    """Return the public side of a proposal."""
     return Question(
         subcategory=row.subcategory,
         question=row.question,
@@ -81,7 +104,11 @@ def question(session: Session, key: str, at: int) -> Question:
 def reference(session: Session, key: str, at: int) -> Reference:
     """Return the private side of the proposal made in round `at`."""
     row = session.get_one(tables.ReferenceRow, (key, at))
-    cues = of_round(session, tables.CueRow, key, at)
+    return as_reference(row, of_round(session, tables.CueRow, key, at))
+
+
+def as_reference(row: tables.ReferenceRow, cues: Iterable[tables.CueRow]) -> Reference:
+    """Return the private side of a proposal; `cues` are its own, in their order."""
     return Reference(
         answer=json.loads(row.answer_json),
         cues=tuple(
@@ -95,7 +122,11 @@ def reference(session: Session, key: str, at: int) -> Reference:
 
 def independent(session: Session, key: str, at: int) -> IndependentAnswer:
     """Return the independent answer of round `at`, in proposal option ids."""
-    row = session.get_one(tables.IndependentAnswerRow, (key, at))
+    return as_independent(session.get_one(tables.IndependentAnswerRow, (key, at)))
+
+
+def as_independent(row: tables.IndependentAnswerRow) -> IndependentAnswer:
+    """Return an independent answer."""
     return IndependentAnswer(
         answer=json.loads(row.answer_json), flag=row.flag, rationale=row.rationale
     )
@@ -103,7 +134,11 @@ def independent(session: Session, key: str, at: int) -> IndependentAnswer:
 
 def question_feedback(session: Session, key: str, at: int) -> tuple[Defect, ...]:
     """Return the defects the Question Agent is to mend in round `at`."""
-    rows = of_round(session, tables.QuestionFeedback, key, at)
+    return as_defects(of_round(session, tables.QuestionFeedback, key, at))
+
+
+def as_defects(rows: Iterable[tables.QuestionFeedback]) -> tuple[Defect, ...]:
+    """Return typed defects."""
     return tuple(
         Defect(code=row.code, option_id=row.option_id, cue_index=row.cue_index) for row in rows
     )

@@ -6,12 +6,14 @@ Methods are sync and serve the command line; the graph's code steps call them th
 
 import json
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import sqlalchemy
 from sqlalchemy import func
 from sqlmodel import Session, SQLModel, col, select
 
 from psychemme.canonical import canonical_json, now
+from psychemme.errors import RunError
 from psychemme.items import Critique, Defect
 from psychemme.vocabulary import CandidateState, LookAgain, Step
 from state import read, tables
@@ -20,10 +22,24 @@ from state.stores import RoleStore
 from state.values import (
     CandidateOutcome,
     CandidateTarget,
+    Case,
     ClipRecord,
     Dossier,
+    LedgerCall,
     RoundRecord,
     RunRecord,
+)
+
+InRound = TypeVar(
+    "InRound",
+    tables.StepRow,
+    tables.QuestionRow,
+    tables.ReferenceRow,
+    tables.CueRow,
+    tables.IndependentAnswerRow,
+    tables.CritiqueRow,
+    tables.QuestionFeedback,
+    tables.AnswerFeedback,
 )
 
 
@@ -55,6 +71,15 @@ class RunStore(RoleStore):
             return [_run(row) for row in rows]
 
         return self.query(find)
+
+    def run(self, ordinal: int) -> RunRecord:
+        """Return a run; raises RunError where there is none of that number."""
+        found = self.runs()
+        if not 1 <= ordinal <= len(found):
+            raise RunError(
+                f"There is no run {ordinal}.", f"This workspace holds {len(found)} runs."
+            )
+        return found[ordinal - 1]
 
     def start_batch(self, targets: Sequence[CandidateTarget]) -> None:
         """Store a batch of picks as pending candidates, all or none."""
@@ -111,6 +136,15 @@ class RunStore(RoleStore):
         tokens, calls, priced, cost = self.query(lambda s: s.connection().execute(spent).one())
         return int(tokens), float(cost or 0) if calls == priced else None
 
+    def ledger(self, run: int | None = None) -> list[LedgerCall]:
+        """Return every call of a run (default: of all runs), in no particular order."""
+        names = list(LedgerCall.model_fields)
+        found = sqlalchemy.select(*(col(getattr(tables.LedgerEntry, name)) for name in names))
+        if run is not None:
+            found = found.join(tables.Candidate).where(col(tables.Candidate.run) == run)
+        rows = self.query(lambda s: s.connection().execute(found).all())
+        return [LedgerCall(**dict(zip(names, row, strict=True))) for row in rows]
+
     def record_step(
         self,
         key: str,
@@ -137,6 +171,16 @@ class RunStore(RoleStore):
     def rounds(self, key: str) -> tuple[RoundRecord, ...]:
         """Return what every round of a candidate left behind."""
         return self.query(lambda session: _rounds(session, key))
+
+    def case(self, key: str) -> Case:
+        """Return what the code steps need of a candidate, and nothing else."""
+        return self.query(
+            lambda session: Case(
+                target=self.target(session, key),
+                episode=self.material(session, key).episode,
+                rounds=_rounds(session, key),
+            )
+        )
 
     def dossier(self, key: str) -> Dossier:
         """Return a candidate from target to outcome."""
@@ -172,31 +216,45 @@ def _outcome(candidate: tables.Candidate, outcome: tables.Outcome) -> CandidateO
 
 
 def _rounds(session: Session, key: str) -> tuple[RoundRecord, ...]:
-    steps: dict[int, dict[str, str]] = {}
-    for row in session.exec(
-        select(tables.StepRow)
-        .where(tables.StepRow.candidate_key == key)
-        .order_by(col(tables.StepRow.round))
-    ):
-        steps.setdefault(row.round, {})[row.step] = row.outcome
-    return tuple(_round(session, key, at, found) for at, found in sorted(steps.items()))
+    found = _Rows(session, key)
+    rounds = sorted({row.round for row in found.of(tables.StepRow)})
+    return tuple(_round(found, at) for at in rounds)
 
 
-def _round(session: Session, key: str, at: int, steps: dict[str, str]) -> RoundRecord:
-    record: dict[str, object] = {
-        "round": at,
-        "steps": steps,
-        "question_feedback": read.question_feedback(session, key, at),
-        "answer_feedback": tuple(
-            row.code for row in read.of_round(session, tables.AnswerFeedback, key, at)
-        ),
-    }
-    if session.get(tables.QuestionRow, (key, at)) is not None:
-        record["question"] = read.question(session, key, at)
-        record["reference"] = read.reference(session, key, at)
-    if (answer := session.get(tables.IndependentAnswerRow, (key, at))) is not None:
-        record["independent"] = read.independent(session, key, at)
-        record["order"] = tuple(json.loads(answer.order_json))
-    if (critique := session.get(tables.CritiqueRow, (key, at))) is not None:
-        record["critique"] = Critique.model_validate_json(critique.critique_json)
+class _Rows:
+    """A candidate's rows, read once a table and not once a round."""
+
+    def __init__(self, session: Session, key: str) -> None:
+        self._session, self._key = session, key
+        self._read: dict[type[SQLModel], Sequence[Any]] = {}
+
+    def of(self, table: type[InRound], at: int | None = None) -> list[InRound]:
+        """Return the candidate's rows of `table` in the order of their keys."""
+        if table not in self._read:
+            mine = select(table).where(table.candidate_key == self._key)
+            ordered = mine.order_by(*table.__table__.primary_key)  # type: ignore[attr-defined]
+            self._read[table] = self._session.exec(ordered).all()
+        return [row for row in self._read[table] if at is None or row.round == at]
+
+
+def _round(rows: _Rows, at: int) -> RoundRecord:
+    # What a step made is stored with it, so that no table is read for a step that is not there.
+    steps = {row.step: row.outcome for row in rows.of(tables.StepRow, at)}
+    record: dict[str, object] = {"round": at, "steps": steps}
+    if at > 0:
+        record["question_feedback"] = read.as_defects(rows.of(tables.QuestionFeedback, at))
+        record["answer_feedback"] = tuple(row.code for row in rows.of(tables.AnswerFeedback, at))
+    if Step.PROPOSE in steps:
+        for question, reference in zip(
+            rows.of(tables.QuestionRow, at), rows.of(tables.ReferenceRow, at), strict=True
+        ):
+            record["question"] = read.as_question(question)
+            record["reference"] = read.as_reference(reference, rows.of(tables.CueRow, at))
+    if Step.ANSWER in steps:
+        for answer in rows.of(tables.IndependentAnswerRow, at):
+            record["independent"] = read.as_independent(answer)
+            record["order"] = tuple(json.loads(answer.order_json))
+    if Step.CRITIQUE in steps:
+        for critique in rows.of(tables.CritiqueRow, at):
+            record["critique"] = Critique.model_validate_json(critique.critique_json)
     return RoundRecord.model_validate(record)

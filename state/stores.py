@@ -6,10 +6,11 @@ a race, or a resumed run, leaves the first writer's row alone.
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import ClassVar, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, SQLModel, col, select
@@ -20,9 +21,19 @@ from psychemme.vocabulary import AgentRole, Format, LookAgain, Step
 from state import read, tables
 from state.engines import open_engine
 from state.roles import DbRole
-from state.values import AnswerBrief, CallRecord, CriticBrief, QuestionBrief, RecordedReply
+from state.values import (
+    AnswerBrief,
+    CallRecord,
+    CandidateTarget,
+    CriticBrief,
+    Material,
+    QuestionBrief,
+    RecordedReply,
+)
 
 T = TypeVar("T")
+B = TypeVar("B")
+_MOST_KEPT = 512
 
 
 class RoleStore:
@@ -32,7 +43,10 @@ class RoleStore:
 
     def __init__(self, path: Path) -> None:
         self._engine = open_engine(path, self.db_role)
+        self._reader = self._engine.execution_options(write=False)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"store-{self.db_role}")
+        self._targets: dict[str, CandidateTarget] = {}
+        self._materials: dict[str, Material] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -47,7 +61,7 @@ class RoleStore:
 
     def query(self, work: Callable[[Session], T]) -> T:
         """Run `work` in a read transaction."""
-        with Session(self._engine.execution_options(write=False)) as session:
+        with Session(self._reader) as session:
             return work(session)
 
     def commit(self, work: Callable[[Session], T]) -> T:
@@ -70,27 +84,67 @@ class RoleStore:
 
     def insert_once(self, rows: Sequence[SQLModel]) -> None:
         """Insert all rows, or none where they were inserted before."""
+
+        def insert(session: Session) -> None:
+            connection = session.connection()
+            for row in rows:
+                table = row.__table__  # type: ignore[attr-defined]
+                connection.execute(table.insert(), row.model_dump())
+
         try:
-            self.commit(lambda session: session.add_all(rows))
+            self.commit(insert)
         except IntegrityError:
             # The trigger or the primary key refused it: the first writer's rows stand.
             if not self.query(lambda session: _is_stored(session, rows[-1])):
                 raise
 
-    async def is_done(self, key: str, at: int, step: Step) -> bool:
-        """Return whether the step of round `at` was finished before."""
-        row = _step(key, at, step)
-        return await self._query(lambda session: _is_stored(session, row))
+    def target(self, session: Session, key: str) -> CandidateTarget:
+        """Return a candidate's target, which never changes: read once."""
+        return _kept(self._targets, key, lambda: read.target(session, key))
+
+    def material(self, session: Session, key: str) -> Material:
+        """Return a candidate's episode, which never changes: read once."""
+        return _kept(self._materials, key, lambda: read.material(session, key))
 
 
-class AgentStore(RoleStore):
+class AgentStore(RoleStore, ABC, Generic[B]):
     """What the three agent roles have in common: their private calls and the shared ledger."""
 
     agent_role: ClassVar[AgentRole]
+    _agent_step: ClassVar[Step]
     _calls: ClassVar[type[tables.CallColumns]]
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._untried: set[tuple[str, int]] = set()
+        """Rounds that held no call when they began here: nothing to look for."""
+
+    async def begin(self, key: str, at: int) -> B | None:
+        """Return what the agent may see in round `at`, None where it did its step before."""
+
+        def look(session: Session) -> B | None:
+            if _is_stored(session, _step(key, at, self._agent_step)):
+                return None
+            calls = select(col(self._calls.attempt)).where(
+                self._calls.candidate_key == key, self._calls.round == at
+            )
+            if session.exec(calls.limit(1)).first() is None:
+                self._untried.add((key, at))
+            return self._look(session, key, at)
+
+        return await self._query(look)
+
+    async def brief(self, key: str, at: int) -> B:
+        """Return all that the agent may see in round `at`."""
+        return await self._query(lambda session: self._look(session, key, at))
+
+    @abstractmethod
+    def _look(self, session: Session, key: str, at: int) -> B: ...
 
     async def recorded(self, key: str, at: int, attempt: int) -> RecordedReply | None:
         """Return a reply committed earlier, so that it is never paid for twice."""
+        if (key, at) in self._untried:
+            return None
 
         def find(session: Session) -> RecordedReply | None:
             call = session.get(self._calls, (key, at, attempt))
@@ -107,39 +161,37 @@ class AgentStore(RoleStore):
         ledger = fields | {"role": self.agent_role, "called_at": now()}
         rows = (tables.LedgerEntry.model_validate(ledger), self._calls.model_validate(fields))
         await self._insert_once(rows)
+        self._untried.discard((key, at))
 
 
-class QuestionStore(AgentStore):
+class QuestionStore(AgentStore[QuestionBrief]):
     """The Question Agent's door."""
 
     db_role = DbRole.QUESTION
     agent_role = AgentRole.QUESTION
+    _agent_step = Step.PROPOSE
     _calls = tables.QuestionCall
 
-    async def brief(self, key: str, at: int) -> QuestionBrief:
-        """Return all that the Question Agent may see in round `at`."""
-
-        def look(session: Session) -> QuestionBrief:
-            rounds = session.exec(
-                select(tables.QuestionRow.round)
-                .where(tables.QuestionRow.candidate_key == key, tables.QuestionRow.round < at)
-                .order_by(col(tables.QuestionRow.round))
-            ).all()
-            earlier = tuple(
-                Proposal(
-                    question=read.question(session, key, r),
-                    reference=read.reference(session, key, r),
-                )
-                for r in rounds
+    def _look(self, session: Session, key: str, at: int) -> QuestionBrief:
+        rounds = session.exec(
+            select(tables.QuestionRow.round)
+            .where(tables.QuestionRow.candidate_key == key, tables.QuestionRow.round < at)
+            .order_by(col(tables.QuestionRow.round))
+        ).all()
+        earlier = tuple(
+            Proposal(
+                question=read.question(session, key, r),
+                reference=read.reference(session, key, r),
             )
-            return QuestionBrief(
-                target=read.target(session, key),
-                material=read.material(session, key),
-                earlier=earlier,
-                feedback=read.question_feedback(session, key, at),
-            )
-
-        return await self._query(look)
+            for r in rounds
+        )
+        return QuestionBrief(
+            target=self.target(session, key),
+            material=self.material(session, key),
+            ordinal=_ordinal(session, self.target(session, key)),
+            earlier=earlier,
+            feedback=read.question_feedback(session, key, at),
+        )
 
     async def save(self, key: str, at: int, proposal: Proposal) -> None:
         """Store a proposal, public and private sides apart, as the step of round `at`."""
@@ -177,44 +229,38 @@ class QuestionStore(AgentStore):
         await self._insert_once(rows)
 
 
-class AnswerStore(AgentStore):
+class AnswerStore(AgentStore[AnswerBrief]):
     """The Answer Agent's door: no reference, cue, rationale or critique behind it."""
 
     db_role = DbRole.ANSWER
     agent_role = AgentRole.ANSWER
+    _agent_step = Step.ANSWER
     _calls = tables.AnswerCall
 
-    async def brief(self, key: str, at: int) -> AnswerBrief:
-        """Return all that the Answer Agent may see in round `at`."""
-
-        def look(session: Session) -> AnswerBrief:
-            candidate = session.exec(
-                select(tables.Candidate.id, tables.Candidate.format).where(
-                    tables.Candidate.key == key
-                )
-            ).one()
-            question = session.exec(
-                select(
-                    tables.QuestionRow.question,
-                    tables.QuestionRow.options_json,
-                    tables.QuestionRow.decision_time,
-                ).where(
-                    tables.QuestionRow.candidate_key == key,
-                    tables.QuestionRow.round == read.question_round(session, key, at),
-                )
-            ).one()
-            feedback = read.of_round(session, tables.AnswerFeedback, key, at)
-            return AnswerBrief(
-                candidate_id=candidate[0],
-                format=Format(candidate[1]),
-                material=read.material(session, key),
-                question=question[0],
-                options=read.OPTIONS.validate_json(question[1]),
-                decision_time=question[2],
-                feedback=tuple(LookAgain(row.code) for row in feedback),
+    def _look(self, session: Session, key: str, at: int) -> AnswerBrief:
+        candidate = session.exec(
+            select(tables.Candidate.id, tables.Candidate.format).where(tables.Candidate.key == key)
+        ).one()
+        question = session.exec(
+            select(
+                tables.QuestionRow.question,
+                tables.QuestionRow.options_json,
+                tables.QuestionRow.decision_time,
+            ).where(
+                tables.QuestionRow.candidate_key == key,
+                tables.QuestionRow.round == read.question_round(session, key, at),
             )
-
-        return await self._query(look)
+        ).one()
+        feedback = read.of_round(session, tables.AnswerFeedback, key, at)
+        return AnswerBrief(
+            candidate_id=candidate[0],
+            format=Format(candidate[1]),
+            material=self.material(session, key),
+            question=question[0],
+            options=read.OPTIONS.validate_json(question[1]),
+            decision_time=question[2],
+            feedback=tuple(LookAgain(row.code) for row in feedback),
+        )
 
     async def save(
         self, key: str, at: int, independent: IndependentAnswer, order: Sequence[str]
@@ -231,27 +277,23 @@ class AnswerStore(AgentStore):
         await self._insert_once((answer, _step(key, at, Step.ANSWER, "answered")))
 
 
-class CriticStore(AgentStore):
+class CriticStore(AgentStore[CriticBrief]):
     """The Critic Agent's door."""
 
     db_role = DbRole.CRITIC
     agent_role = AgentRole.CRITIC
+    _agent_step = Step.CRITIQUE
     _calls = tables.CriticCall
 
-    async def brief(self, key: str, at: int) -> CriticBrief:
-        """Return all that the Critic Agent may see in round `at`."""
-
-        def look(session: Session) -> CriticBrief:
-            proposed = read.question_round(session, key, at)
-            return CriticBrief(
-                target=read.target(session, key),
-                material=read.material(session, key),
-                question=read.question(session, key, proposed),
-                reference=read.reference(session, key, proposed),
-                independent=read.independent(session, key, at),
-            )
-
-        return await self._query(look)
+    def _look(self, session: Session, key: str, at: int) -> CriticBrief:
+        proposed = read.question_round(session, key, at)
+        return CriticBrief(
+            target=self.target(session, key),
+            material=self.material(session, key),
+            question=read.question(session, key, proposed),
+            reference=read.reference(session, key, proposed),
+            independent=read.independent(session, key, at),
+        )
 
     async def save(self, key: str, at: int, critique: Critique) -> None:
         """Store the critique of round `at`."""
@@ -259,6 +301,27 @@ class CriticStore(AgentStore):
             candidate_key=key, round=at, critique_json=_json(critique.model_dump(mode="json"))
         )
         await self._insert_once((row, _step(key, at, Step.CRITIQUE, "criticised")))
+
+
+def _ordinal(session: Session, target: CandidateTarget) -> int:
+    """Return how many candidates of the run were picked before for the same kind of question."""
+    candidate = tables.Candidate
+    before = select(candidate.pick).where(
+        candidate.run == target.run,
+        candidate.pick < target.pick,
+        candidate.episode_id == target.episode_id,
+        candidate.capability == target.capability,
+        candidate.format == target.format,
+    )
+    return len(session.exec(before).all())
+
+
+def _kept(values: dict[str, T], key: str, make: Callable[[], T]) -> T:
+    if key not in values:
+        if len(values) >= _MOST_KEPT:
+            values.clear()
+        values[key] = make()
+    return values[key]
 
 
 def _step(key: str, at: int, step: Step, outcome: str = "") -> tables.StepRow:

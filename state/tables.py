@@ -6,7 +6,7 @@ microseconds. Media times are seconds: an episode's own `start` and `end` from c
 others from episode start. `candidate_key` is `<run ordinal>-<candidate id>`.
 """
 
-from sqlalchemy import BigInteger, ForeignKeyConstraint, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKeyConstraint, UniqueConstraint, false
 from sqlmodel import Field, SQLModel
 
 
@@ -273,3 +273,4 @@ class LedgerEntry(SQLModel, table=True):
     cost: float | None = None
     latency: float
     called_at: int = Field(sa_type=BigInteger)
+    cached: bool = Field(default=False, sa_column_kwargs={"server_default": false()})

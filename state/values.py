@@ -101,17 +101,24 @@ class CandidateOutcome(Value):
 
 
 class Material(Value):
-    """The episode and its frames, the same for every agent."""
+    """The episode and its frames, the same for every agent; the id finds its footage."""
 
+    episode_id: str
+    preparation: int
     episode: Episode
     frames: tuple[Frame, ...] = ()
 
 
 class QuestionBrief(Value):
-    """All the Question Agent may see."""
+    """All the Question Agent may see.
+
+    `ordinal` counts, from 0, the earlier candidates of the run with the same episode, capability
+    and format.
+    """
 
     target: CandidateTarget
     material: Material
+    ordinal: int = 0
     earlier: tuple[Proposal, ...] = ()
     feedback: tuple[Defect, ...] = ()
 
@@ -160,6 +167,22 @@ class CallRecord(Value):
     output_tokens: int = 0
     cost: float | None = None
     latency: float = 0.0
+    cached: bool = False
+
+
+class LedgerCall(Value):
+    """One call as the ledger keeps it. `latency` in seconds, `cost` in US dollars."""
+
+    candidate_key: str
+    round: int
+    role: str
+    attempt: int
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    latency: float
+    cached: bool
 
 
 class RoundRecord(Value):
@@ -174,6 +197,14 @@ class RoundRecord(Value):
     steps: Mapping[str, str] = {}
     question_feedback: tuple[Defect, ...] = ()
     answer_feedback: tuple[LookAgain, ...] = ()
+
+
+class Case(Value):
+    """What the code steps decide from: a candidate's target, its episode and its rounds."""
+
+    target: CandidateTarget
+    episode: Episode
+    rounds: tuple[RoundRecord, ...]
 
 
 class Dossier(Value):

@@ -24,8 +24,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-out = Console()
-err = Console(stderr=True)
+out = Console(emoji=False)
+err = Console(stderr=True, emoji=False)
 
 _outer: ContextVar[Path | None] = ContextVar("workspace", default=None)
 
@@ -63,10 +63,30 @@ def run_app() -> None:
         app(prog_name="psychemme")
     except UserError as error:
         _fail(error.problem, error.action, USER_ERROR)
-    except Stopped:
-        _fail("Stopped with work left.", "Run `psychemme generate --resume` to go on.", STOPPED)
+    except Stopped as reason:
+        _fail(
+            str(reason) or "Stopped with work left.",
+            "Run `psychemme generate --resume` to go on.",
+            STOPPED,
+        )
     except PsychemmeError as error:
         _fail(str(error), "", USER_ERROR)
+    except OSError as error:
+        where = f" at {error.filename}" if error.filename else ""
+        problem = f"The system refused: {error.strerror or error}{where}."
+        _fail(problem, "Check that the disk has room and may be written.", USER_ERROR)
+    except Exception as error:
+        if not _is_of_database(error):
+            raise
+        problem = f"The workspace's database cannot be used: {getattr(error, 'orig', error)}."
+        action = "Check that the disk has room and may be written; else restore state.db."
+        _fail(problem, action, USER_ERROR)
+
+
+def _is_of_database(error: Exception) -> bool:
+    # SQLAlchemy is loaded by the verbs that need it; an error of its own means that it was.
+    database = sys.modules.get("sqlalchemy.exc")
+    return database is not None and isinstance(error, database.DBAPIError)
 
 
 def _fail(problem: str, action: str, code: int) -> None:

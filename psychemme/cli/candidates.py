@@ -15,6 +15,7 @@ from psychemme.cli.app import (
     print_json,
     workspace_root,
 )
+from psychemme.vocabulary import CandidateState
 
 candidates = typer.Typer(help="Read candidate items.", no_args_is_help=True)
 app.add_typer(candidates, name="candidates")
@@ -24,7 +25,9 @@ app.add_typer(candidates, name="candidates")
 def list_(
     workspace: WorkspaceOption = None,
     run: RunOption = None,
-    state: Annotated[str | None, typer.Option(help="Only candidates in this state.")] = None,
+    state: Annotated[
+        CandidateState | None, typer.Option(help="Only candidates in this state.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """List every candidate with its question, reference and cues. For curators: private."""
@@ -35,14 +38,14 @@ def list_(
     if json:
         print_json(found)
         return
-    table = Table("Id", "Cap.", "Format", "State", "Rounds", "Question", title="Candidates")
+    table = Table("id", "cap.", "format", "state", "question", title="Candidates")
+    table.columns[0].no_wrap = True
     for row in found:
         table.add_row(
             row["id"],
             row["capability"],
             row["format"],
             plain(" ".join(filter(None, (row["state"], row["reason"])))),
-            str(row["rounds"]),
             plain(row["question"] or ""),
         )
     out.print(table)
@@ -50,7 +53,7 @@ def list_(
 
 @candidates.command("show")
 def show(
-    candidate_id: Annotated[str, typer.Argument(metavar="ID", help="A candidate's id.")],
+    candidate_id: Annotated[str, typer.Argument(metavar="ID", help="An id, or the start of one.")],
     workspace: WorkspaceOption = None,
     run: RunOption = None,
     json: JsonOption = False,

@@ -31,7 +31,10 @@ def add(
         str | None, typer.Option(help="Id of the original recording.  [default: one per file]")
     ] = None,
     source_start: Annotated[
-        float, typer.Option(help="Seconds into the original recording where the clip starts.")
+        float,
+        typer.Option(
+            min=0, max=1e7, help="Seconds into the original recording where the clip starts."
+        ),
     ] = 0.0,
     recording_group: Annotated[
         str | None, typer.Option(help="Id shared by synchronised cameras.")
@@ -76,7 +79,8 @@ def list_(workspace: WorkspaceOption = None, json: JsonOption = False) -> None:
     with ClipStore(open_workspace(workspace_root(workspace)).database) as store:
         found = store.clips()
     if json:
-        shown = {"id", "path", "status", "reason", "duration", "action", "source", "licence"}
+        shown = {"id", "path", "status", "reason", "duration", "action", "source"}
+        shown |= {"licence", "consent", "url"}
         print_json([clip.model_dump(mode="json", include=shown) for clip in found])
         return
     table = Table("id", "file", "status", "seconds", title="Clips")

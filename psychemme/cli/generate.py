@@ -1,15 +1,17 @@
 """`psychemme generate`."""
 
 import asyncio
-import signal
-import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
 
-from psychemme.cli.app import WorkspaceOption, app, err, out, workspace_root
+from psychemme.cli.app import WorkspaceOption, app, out, plain, workspace_root
+from psychemme.cli.costs import money
+from psychemme.cli.run_progress import run_progress
+from psychemme.cli.running import stop_on_signals
 
 
 @app.command()
@@ -20,7 +22,7 @@ def generate(
     answer_model: Annotated[str | None, typer.Option(help="Answer Agent's model.")] = None,
     critic_model: Annotated[str | None, typer.Option(help="Critic Agent's model.")] = None,
     base_url: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint.")] = None,
-    count: Annotated[int | None, typer.Option(min=1, help="Candidates to start.")] = None,
+    count: Annotated[int | None, typer.Option(min=1, max=10**9, help="Candidates to start.")] = None,
     until_covered: Annotated[
         bool, typer.Option("--until-covered", help="Go on until every cell is met or infeasible.")
     ] = False,
@@ -31,6 +33,17 @@ def generate(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start another run; nothing is deleted.")
     ] = False,
+    budget: Annotated[
+        float | None,
+        typer.Option(min=0, help="US dollars the run may spend; it then stops and can resume."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only estimate calls, tokens and cost.")
+    ] = False,
+    cache: Annotated[
+        bool,
+        typer.Option("--cache/--no-cache", help="Answer equal requests of earlier runs from disk."),
+    ] = True,
 ) -> None:
     """Generate candidates: propose, answer independently, criticise, refine at most twice."""
     if resume and fresh:
@@ -49,68 +62,67 @@ def generate(
         "seed": seed,
         "concurrency": concurrency,
     }
-    asyncio.run(_generate(workspace_root(workspace), flags, count, resume, fresh))
+    root = workspace_root(workspace)
+    if dry_run:
+        _estimate(root, flags, count, resume)
+        return
+    asyncio.run(_generate(root, flags, count, resume, fresh, budget, cache))
+
+
+def _estimate(root: Path, flags: dict[str, Any], count: int | None, resume: bool) -> None:
+    from construction.estimate import estimate
+    from construction.workspace import open_workspace
+    from psychemme.config import load_settings
+
+    found = estimate(open_workspace(root), load_settings(root, flags), count, resume)
+    table = Table("role", "model", "calls", "tokens in", "tokens out", "cost", title="Estimate")
+    for one in found.roles:
+        counts = (one.calls, one.input_tokens, one.output_tokens)
+        table.add_row(one.role, plain(one.model), *map(str, counts), money(one.cost))
+    out.print(table)
+    out.print(f"candidates {found.candidates}  cost {money(found.cost)}")
+    out.print(found.basis)
 
 
 async def _generate(
-    root: Path, flags: dict[str, Any], count: int | None, resume: bool, fresh: bool
+    root: Path,
+    flags: dict[str, Any],
+    count: int | None,
+    resume: bool,
+    fresh: bool,
+    budget: float | None,
+    cache: bool,
 ) -> None:
+    from construction.endpoints import Spending
+    from construction.generate import describe
     from construction.runs import generation
     from construction.workspace import open_workspace
     from psychemme.config import load_settings
 
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, _drain, stop)
+    spending = Spending(budget=budget, cache=cache)
+    stop = stop_on_signals()
     effective = load_settings(root, flags)
     opened = open_workspace(root)
-    async with generation(opened, effective, count, resume, fresh, stop) as job:
+    async with generation(opened, effective, count, resume, fresh, stop, spending) as job:
         out.print(f"Run {job.run.ordinal}, seed {job.run.seed}, models: {_models(job.run.models)}")
-        with _progress() as progress:
-            task = progress.add_task("", total=job.run.count)
-            began, before = time.monotonic(), 0
+        costs = partial(job.store.costs, job.run.ordinal)
+        try:
+            with run_progress(job.run.count, costs) as job.report:
+                await job.finish()
+        finally:
+            out.print(_counts(job.tally))
+        if missing := [cell for cell in job.cells if cell.state != "met"]:
+            out.print(f"Not met: {', '.join(map(describe, missing))}.", soft_wrap=True)
 
-            def show(tally: Any) -> None:  # noqa: ANN401
-                nonlocal before
-                tokens, cost = job.store.costs(job.run.ordinal)
-                done = tally.started - tally.pending
-                before = before or done
-                rate = 60 * (done - before) / max(time.monotonic() - began, 1e-3)
-                money = "unknown" if cost is None else f"${cost:.2f}"
-                progress.update(
-                    task,
-                    completed=done,
-                    description=f"accepted {tally.accepted} discarded {tally.discarded} "
-                    f"failed {tally.failed}  {rate:.0f}/min  {tokens} tokens  cost {money}",
-                )
 
-            job.report = show
-            tally = await job.finish()
-    out.print(
+def _counts(tally: Any) -> str:  # noqa: ANN401
+    return (
         f"started {tally.started}  accepted {tally.accepted}  discarded {tally.discarded}  "
         f"failed {tally.failed}  pending {tally.pending}"
     )
 
 
-def _drain(stop: asyncio.Event) -> None:
-    if stop.is_set():
-        raise KeyboardInterrupt
-    err.print("Stopping: calls in flight finish, no new one starts. Again to stop at once.")
-    stop.set()
-
-
 def _models(models: Any) -> str:  # noqa: ANN401
     same = len(set(models.values())) == 1
     listed = ", ".join(f"{role} {model}" for role, model in sorted(models.items()))
-    return listed + (" (identical)" if same else "")
-
-
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("generate"),
-        BarColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=err,
-    )
+    return plain(listed) + (" (identical)" if same else "")

@@ -3,13 +3,19 @@
 from psychemme.cli import (  # noqa: F401
     candidates,
     clips,
+    compare,
+    costs,
     coverage,
     doctor,
     episodes,
+    evaluate,
     generate,
     init,
+    judge,
+    models,
     prepare,
     report,
+    score,
 )
 from psychemme.cli.app import run_app
 

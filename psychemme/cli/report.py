@@ -6,17 +6,56 @@ from typing import Annotated
 import typer
 
 from psychemme.cli.app import RunOption, WorkspaceOption, app, out, plain, workspace_root
+from psychemme.cli.score import JudgeOption, ReleaseOption, RepeatOption
 
 
 @app.command()
 def report(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Run folders.  [default: the workspace's candidates]"),
+    ] = None,
     workspace: WorkspaceOption = None,
     run: RunOption = None,
     out_dir: Annotated[
-        Path | None, typer.Option("--out", help="Folder to write.  [default: WORKSPACE/report]")
+        Path | None,
+        typer.Option(
+            "--out", help="Folder to write.  [default: evaluation-report, or WORKSPACE/report]"
+        ),
     ] = None,
+    with_references: Annotated[
+        bool,
+        typer.Option(
+            "--with-references", help="Show references, judge's words and item credit. Private."
+        ),
+    ] = False,
+    release: ReleaseOption = None,
+    judge: JudgeOption = None,
+    repeat: RepeatOption = 0,
+    allow_unscored: Annotated[
+        bool,
+        typer.Option("--allow-unscored", help="Show bounds where items could not be scored."),
+    ] = False,
 ) -> None:
-    """Write the page of candidates, with each episode's window to play. For curators: private."""
+    """Write the evaluation report of runs, or without any the page of candidates (private)."""
+    if not runs:
+        _candidates(workspace, run, out_dir)
+        return
+    from evaluation.report.page import write_report
+    from evaluation.report.runs import read_runs
+    from evaluation.score import refuse_unscored
+    from psychemme.clients.cards import load_cards
+
+    cards = load_cards(workspace_root(workspace))
+    found, read = read_runs(runs, cards, release, judge, repeat)
+    if not allow_unscored:
+        refuse_unscored([each.scored for each in read])
+    target = out_dir or Path("evaluation-report")
+    page = write_report(found, read, target, with_references=with_references)
+    out.print(f"Evaluation report: {plain(str(page))}", soft_wrap=True)
+
+
+def _candidates(workspace: Path | None, run: int | None, out_dir: Path | None) -> None:
     from construction.overview import write_page
     from construction.workspace import open_workspace
 

@@ -4,14 +4,17 @@ import asyncio
 import contextlib
 import logging
 import time
+from typing import NamedTuple
 
 import httpx2
 import openai
 
+from psychemme.clients.cards import KEY_VARIABLE, JsonMode, ModelCard, TokenLimit, generic_card
 from psychemme.clients.failures import ReplyFault
 from psychemme.clients.openai_completion import Completion, read_completion
 from psychemme.clients.openai_messages import chat_body
 from psychemme.clients.protocol import Reply, Request
+from psychemme.clients.structured import next_mode
 from psychemme.errors import ConfigError, EndpointError, PsychemmeError, ReplyError
 
 MOST_REREADS = 2
@@ -23,7 +26,7 @@ _WRONG_PLACE = (
     f"Check the model's name and PSYCHEMME_BASE_URL (it usually ends in /v1), {_RESUME}",
 )
 _REFUSALS = {
-    401: ("refuses the API key", f"Set PSYCHEMME_API_KEY to a valid key, {_RESUME}"),
+    401: ("refuses the API key", f"Set {{key_variable}} to a valid key, {_RESUME}"),
     402: ("asks for payment", f"Settle the account or choose another endpoint, {_RESUME}"),
     403: (
         "does not let this API key use the model {model!r}",
@@ -35,11 +38,22 @@ _REFUSALS = {
 _TRANSIENT = frozenset({408, 409, 429})
 _UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
 _FILTERED = frozenset({"content_filter", "content_policy_violation"})
+_MISUNDERSTOOD = frozenset({400, 422})
+_LONGEST_READ = 300
+
+
+class _Dialect(NamedTuple):
+    """What an endpoint was found to take, starting from the model's card."""
+
+    mode: JsonMode
+    token_limit: TokenLimit
 
 
 class OpenAICompatibleClient:
-    """Sends text and frames; one SDK client is kept for all calls.
+    """Sends what `card` allows; one SDK client is kept for all calls.
 
+    A `response_format` that the endpoint refuses is given up for a looser one, and so is the name
+    of the token limit, once for all calls. `key_variable` is where errors send the user for a key.
     `timeout` and `pause` are in seconds; `max_retries` is the SDK's, for connection faults, 408,
     409, 429 and 5xx, with back-off and `Retry-After`. Raises ConfigError for an address or a key
     that no request could carry. Neither key nor server text is ever part of an error.
@@ -55,11 +69,15 @@ class OpenAICompatibleClient:
         *,
         max_retries: int = 6,
         pause: float = 0.5,
+        card: ModelCard | None = None,
+        key_variable: str = KEY_VARIABLE,
     ) -> None:
         self.model = model
+        self.card = card or generic_card(model)
+        self._key_variable = key_variable
         self._address = _address(base_url, api_key)
         self._pause = pause
-        self._limit_name = "max_tokens"
+        self._dialect = _Dialect(self.card.json_mode, self.card.token_limit)
         # At debug level the SDK logs whole requests, which hold references and cues.
         logging.getLogger("openai").setLevel(logging.WARNING)
         self._sdk = openai.AsyncOpenAI(
@@ -75,6 +93,11 @@ class OpenAICompatibleClient:
     async def aclose(self) -> None:
         """Close every connection."""
         await self._sdk.close()
+
+    @property
+    def json_mode(self) -> JsonMode:
+        """How replies are held to JSON: as the card says, or looser where that was refused."""
+        return self._dialect.mode
 
     async def complete(self, request: Request) -> Reply:
         """Return the model's reply; `latency` covers the whole call, retries included.
@@ -101,16 +124,17 @@ class OpenAICompatibleClient:
         return read_completion(await self._post(request))
 
     async def _post(self, request: Request) -> str:
-        limit_name = self._limit_name
-        body = await asyncio.to_thread(chat_body, request, self.model, limit_name)
+        tried = self._dialect
+        body = await asyncio.to_thread(chat_body, request, self.model, self.card, *tried)
         try:
             response = await self._sdk.post("/chat/completions", cast_to=httpx2.Response, body=body)
             return response.text
         except openai.OpenAIError as error:
             fault = error
         # Raised out here, so that no traceback leads to the SDK's request and its headers.
-        if limit_name == "max_tokens" and _refused_parameter(fault) == "max_tokens":
-            self._limit_name = "max_completion_tokens"
+        if (other := _other_dialect(tried, fault)) is not None:
+            if self._dialect == tried:  # else another call has learnt more meanwhile
+                self._dialect = other
             return await self._post(request)
         raise self._translated(fault)
 
@@ -122,6 +146,7 @@ class OpenAICompatibleClient:
             return self._unanswered(fault)
         if status in _REFUSALS:
             problem, action = _REFUSALS[status]
+            action = action.format(model=self.model, key_variable=self._key_variable)
             return self._refusal(problem.format(model=self.model), status, action)
         if (parameter := _refused_parameter(fault)) is not None:
             problem = f"does not take the parameter {parameter!r} for the model {self.model!r}"
@@ -133,7 +158,7 @@ class OpenAICompatibleClient:
         return ReplyError(ReplyFault.REFUSED if filtered else ReplyFault.REJECTED)
 
     def _refusal(self, problem: str, status: int, action: str) -> EndpointError:
-        return EndpointError(f"{self._address} {problem} (HTTP {status}).", action)
+        return EndpointError(f"{self._address} {problem} (HTTP {status}).", action, status)
 
     def _unanswered(self, fault: openai.OpenAIError) -> EndpointError:
         tries, why = 1, "connection failed"
@@ -146,6 +171,18 @@ class OpenAICompatibleClient:
             why = f"HTTP {fault.status_code}"
         counted = "1 try" if tries == 1 else f"{tries} tries"
         return EndpointError(f"{self._address} did not answer after {counted} ({why}).", action)
+
+
+def _other_dialect(tried: _Dialect, fault: openai.OpenAIError) -> _Dialect | None:
+    """Return what to speak instead, where the endpoint refuses something of `tried`."""
+    limit = TokenLimit.MAX_COMPLETION_TOKENS
+    if tried.token_limit is not limit and _refused_parameter(fault) == TokenLimit.MAX_TOKENS:
+        return tried._replace(token_limit=limit)
+    if not isinstance(fault, openai.APIStatusError) or fault.status_code not in _MISUNDERSTOOD:
+        return None
+    # A long message may quote the prompt, which is no sign of anything.
+    mode = next_mode(tried.mode, str(fault.param or fault.message)[:_LONGEST_READ])
+    return None if mode is None else tried._replace(mode=mode)
 
 
 def _refused_parameter(fault: openai.OpenAIError) -> str | None:

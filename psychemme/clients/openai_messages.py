@@ -1,40 +1,47 @@
-"""From a request to the body of a chat completion: text, frames, the repair conversation."""
-
-import base64
+"""From a request to the body of a chat completion: text, media, the repair conversation."""
 
 from psychemme.canonical import canonical_json
-from psychemme.clients.protocol import MediaPart, Request
-from psychemme.errors import WorkspaceError
+from psychemme.clients.cards import JsonMode, ModelCard, TokenLimit
+from psychemme.clients.part_shapes import JsonObject, media_parts, text_part
+from psychemme.clients.protocol import Request
+from psychemme.clients.structured import response_format
 
 SCHEMA_NOTE = "Reply with one JSON object of this schema:"
 AGAIN = "Reply again with the JSON object and nothing else."
 _EMPTY = "(an empty reply)"
 
-JsonObject = dict[str, object]
 
+def chat_body(
+    request: Request, model: str, card: ModelCard, mode: JsonMode, token_limit: TokenLimit
+) -> JsonObject:
+    """Return the JSON body of `POST chat/completions`; media are read from disk here.
 
-def chat_body(request: Request, model: str, limit_name: str = "max_tokens") -> JsonObject:
-    """Return the JSON body of `POST chat/completions`; frames are read from disk here.
-
-    `limit_name` is what the endpoint calls the limit of output tokens. Raises WorkspaceError where
-    a frame cannot be read, ValueError for media other than images.
+    `mode` is how the reply is held to JSON, `token_limit` what the endpoint calls the limit of
+    output tokens; both may have turned out to be other than the card says. Raises WorkspaceError
+    where a medium cannot be read.
     """
     parameters = request.parameters
-    seed: JsonObject = {} if parameters.seed is None else {"seed": parameters.seed}
-    return {
+    body: JsonObject = {
+        **card.extra_body,
         "model": model,
-        "messages": _messages(request),
-        "temperature": parameters.temperature,
-        limit_name: parameters.max_output_tokens,
-        **seed,
+        "messages": _messages(request, card),
+        str(token_limit): min(
+            parameters.max_output_tokens, card.max_output_tokens or parameters.max_output_tokens
+        ),
+        **response_format(request.reply_schema, mode),
     }
+    if card.supports_temperature:
+        body["temperature"] = parameters.temperature
+    if card.supports_seed and parameters.seed is not None:
+        body["seed"] = parameters.seed
+    return body
 
 
-def _messages(request: Request) -> list[JsonObject]:
+def _messages(request: Request, card: ModelCard) -> list[JsonObject]:
     schema = canonical_json(request.reply_schema.model_json_schema())
-    content: list[JsonObject] = [_text(request.user)]
+    content: list[JsonObject] = [text_part(request.user)]
     for part in request.media:
-        content.extend(_frame(part))
+        content.extend(media_parts(part, card))
     messages: list[JsonObject] = [
         {"role": "system", "content": f"{request.system}\n\n{SCHEMA_NOTE}\n{schema}"},
         {"role": "user", "content": content if request.media else request.user},
@@ -44,25 +51,3 @@ def _messages(request: Request) -> list[JsonObject]:
         messages.append({"role": "assistant", "content": reply if reply.strip() else _EMPTY})
         messages.append({"role": "user", "content": f"{complaint}\n{AGAIN}"})
     return messages
-
-
-def _text(text: str) -> JsonObject:
-    return {"type": "text", "text": text}
-
-
-def _frame(part: MediaPart) -> tuple[JsonObject, ...]:
-    if part.kind != "image":
-        raise ValueError(f"this client sends text and frames, no {part.kind}")
-    url = f"data:{part.mime_type};base64,{base64.b64encode(_read(part)).decode()}"
-    image: JsonObject = {"type": "image_url", "image_url": {"url": url}}
-    return (image,) if part.time is None else (_text(f"frame at {part.time:.2f} s"), image)
-
-
-def _read(part: MediaPart) -> bytes:
-    try:
-        return part.path.read_bytes()
-    except OSError as error:
-        raise WorkspaceError(
-            f"The frame {part.path} cannot be read ({error.strerror}).",
-            "Run `psychemme prepare`, then `psychemme generate --resume`.",
-        ) from None

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel
 
 from psychemme.canonical import digest
-from psychemme.vocabulary import AgentRole
+from psychemme.vocabulary import Role
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Request:
     resume never is.
     """
 
-    role: AgentRole
+    role: Role
     prompt_id: str
     prompt_hash: str
     system: str
@@ -81,13 +81,14 @@ class Usage:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back, verbatim. `latency` is in seconds."""
+    """What came back, verbatim. `latency` is in seconds; `cached` says that nothing was paid."""
 
     text: str
     model: str
     finish_reason: str = "stop"
     usage: Usage = field(default_factory=Usage)
     latency: float = 0.0
+    cached: bool = False
 
 
 class Client(Protocol):

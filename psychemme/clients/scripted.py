@@ -6,13 +6,13 @@ from pydantic import BaseModel
 
 from psychemme.clients.protocol import Reply, Request
 from psychemme.errors import PsychemmeError
-from psychemme.vocabulary import AgentRole
+from psychemme.vocabulary import Role
 
 Said = str | BaseModel | Reply
 """Text, a value to be sent as JSON, or a whole reply with its finish reason."""
 
 Line = Said | Callable[[Request], Said]
-Script = Mapping[AgentRole, Sequence[Line]] | Callable[[Request], Said]
+Script = Mapping[Role, Sequence[Line]] | Callable[[Request], Said]
 
 
 class ScriptExhausted(PsychemmeError):
@@ -26,7 +26,7 @@ class ScriptedClient:
         self.model = model
         self.requests: list[Request] = []
         self._script = script
-        self._lines: dict[AgentRole, Iterator[Line]] = (
+        self._lines: dict[Role, Iterator[Line]] = (
             {} if callable(script) else {role: iter(lines) for role, lines in script.items()}
         )
 
@@ -43,7 +43,7 @@ class ScriptedClient:
     async def aclose(self) -> None:
         """Do nothing: there is nothing to release."""
 
-    def _next(self, role: AgentRole) -> Line:
+    def _next(self, role: Role) -> Line:
         try:
             return next(self._lines[role])
         except (KeyError, StopIteration):

@@ -61,6 +61,14 @@ class BlobStore:
             raise KeyError(sha256)
         return found[0]
 
+    def holds(self, sha256: str) -> bool:
+        """Return whether the bytes with this SHA-256 are there."""
+        try:
+            self.path(sha256)
+        except KeyError:
+            return False
+        return True
+
     def cached(self, key: str, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - any JSON value
         """Return the JSON value stored under `key`, a SHA-256; `make` it where it is missing."""
         if not _SHA256.fullmatch(key):

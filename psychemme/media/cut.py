@@ -13,11 +13,20 @@ _SOUND = {"acodec": "aac", "ac": 2, "ar": 48_000}
 _REPEATABLE = {"threads": 2, "map_metadata": -1, "fflags": "+bitexact", "flags": "+bitexact"}
 
 
-def cut_window(source: Path, target: Path, start: float, end: float, max_height: int = 480) -> None:
+def cut_window(
+    source: Path,
+    target: Path,
+    start: float,
+    end: float,
+    max_height: int = 480,
+    *,
+    with_sound: bool = True,
+) -> None:
     """Write [start, end) seconds of `source` to `target` as MP4 (H.264, AAC, upright).
 
-    The picture is at most `max_height` pixels high and keeps its shape. `target` appears whole or
-    not at all. Raises MediaError with ffmpeg's last line, or where it takes far too long.
+    The picture is at most `max_height` pixels high and keeps its shape; without `with_sound` there
+    is no audio track. `target` appears whole or not at all. Raises MediaError with ffmpeg's last
+    line, or where it takes far too long.
     """
     if not 0 <= start < end:
         raise ValueError(f"window {start} to {end} is not 0 <= start < end")
@@ -25,11 +34,14 @@ def cut_window(source: Path, target: Path, start: float, end: float, max_height:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".part-", dir=target.parent) as folder:
         part = Path(folder) / "part.mp4"
-        _run(_command(source, part, start, end, max_height), source, limit=60 + 10 * (end - start))
+        command = _command(source, part, start, end, max_height, with_sound)
+        _run(command, source, limit=60 + 10 * (end - start))
         part.replace(target)
 
 
-def _command(source: Path, target: Path, start: float, end: float, max_height: int) -> list[str]:
+def _command(
+    source: Path, target: Path, start: float, end: float, max_height: int, with_sound: bool
+) -> list[str]:
     import ffmpeg
     import imageio_ffmpeg
 
@@ -40,8 +52,11 @@ def _command(source: Path, target: Path, start: float, end: float, max_height: i
         .filter("setsar", 1)
         .filter("format", "yuv420p")
     )
-    options: dict[str, Any] = _CODECS | _SOUND | _REPEATABLE | {"movflags": "+faststart"}
-    job = ffmpeg.output(picture, clip["a:0?"], media_url(target), **options)
+    sound = (clip["a:0?"],) if with_sound else ()
+    options: dict[str, Any] = (
+        _CODECS | (_SOUND if with_sound else {}) | _REPEATABLE | {"movflags": "+faststart"}
+    )
+    job = ffmpeg.output(picture, *sound, media_url(target), **options)
     quiet = job.global_args("-nostdin", "-hide_banner", "-loglevel", "error")
     command: list[str] = quiet.compile(cmd=imageio_ffmpeg.get_ffmpeg_exe(), overwrite_output=True)
     return command

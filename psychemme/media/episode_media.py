@@ -1,10 +1,13 @@
 """The pictures and the sound of one episode as stored files."""
 
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from psychemme.canonical import digest
 from psychemme.media.audio import load_audio, wav
 from psychemme.media.blobs import BlobStore
+from psychemme.media.cut import cut_window
 from psychemme.media.frames import jpeg, sample_frames, sample_times
 from psychemme.media.settings import VERSION, MediaSettings
 
@@ -37,13 +40,50 @@ def episode_media(
     return [(float(time), str(blob)) for time, blob in listed]
 
 
-def episode_audio(path: Path, start: float, end: float, blobs: BlobStore) -> str | None:
+def episode_audio(
+    path: Path, start: float, end: float, blobs: BlobStore, sha256: str | None = None
+) -> str | None:
     """Store the sound of [start, end) as a 16 kHz mono WAV; return its SHA-256, None if none.
 
-    Raises MediaError.
+    With the clip's `sha256` it is made once. Raises MediaError.
     """
-    sound = load_audio(path, start, end)
-    return blobs.put(wav(sound), ".wav") if len(sound) else None
+
+    def make() -> str | None:
+        sound = load_audio(path, start, end)
+        return blobs.put(wav(sound), ".wav") if len(sound) else None
+
+    return _made_once(blobs, "audio", sha256, start, end, make)
+
+
+def episode_video(
+    path: Path, start: float, end: float, blobs: BlobStore, sha256: str | None = None
+) -> str:
+    """Store the pictures of [start, end) as MP4, upright and without sound; return its SHA-256.
+
+    With the clip's `sha256` it is made once. Raises MediaError.
+    """
+
+    def make() -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / "window.mp4"
+            cut_window(path, target, start, end, with_sound=False)
+            return blobs.put(target.read_bytes(), ".mp4")
+
+    return str(_made_once(blobs, "video", sha256, start, end, make))
+
+
+def _made_once(
+    blobs: BlobStore,
+    kind: str,
+    sha256: str | None,
+    start: float,
+    end: float,
+    make: Callable[[], str | None],
+) -> str | None:
+    if sha256 is None:
+        return make()
+    made: str | None = blobs.cached(digest([VERSION, kind, sha256, start, end]), make)
+    return make() if made is not None and not blobs.holds(made) else made
 
 
 def _since(time: float, start: float) -> float:

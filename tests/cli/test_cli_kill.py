@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -98,5 +99,35 @@ def test_kill_during_prepare(
 def test_no_key_is_left_in_the_workspace(workspace: Path) -> None:
     with ModelServer() as server:
         run(workspace, *generate(server), PSYCHEMME_API_KEY=KEY)
+    for file in workspace.rglob("*"):
+        assert not file.is_file() or KEY.encode() not in file.read_bytes(), file
+
+
+LOGGED = """
+import logging, sys
+logging.basicConfig(level=logging.DEBUG, filename=sys.argv.pop(1))
+from psychemme.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize("fault", [None, "unauthorized", "broken"])
+def test_no_key_is_in_any_file_log_or_message_at_debug_level(
+    workspace: Path, fault: str | None
+) -> None:
+    log = workspace / "debug.log"
+    with ModelServer(fault=lambda call: fault if call.number == 5 else None) as server:
+        words = [sys.executable, "-c", LOGGED, str(log), "--workspace", str(workspace)]
+        done = subprocess.run(
+            [*words, *generate(server)],
+            env=environment(PSYCHEMME_API_KEY=KEY, OPENAI_LOG="debug"),
+            capture_output=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == (1 if fault == "unauthorized" else 0), done.stderr
+        assert all(call.authorization == f"Bearer {KEY}" for call in server.calls)
+    assert log.stat().st_size > 0
+    assert KEY.encode() not in done.stdout + done.stderr
     for file in workspace.rglob("*"):
         assert not file.is_file() or KEY.encode() not in file.read_bytes(), file

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from construction.agents import MOST_REPAIRS, Agent, Task
+from construction.footage import frames_at
 from psychemme.clients.failures import ReplyFault
 from psychemme.clients.openai_compatible import MOST_REREADS, OpenAICompatibleClient
 from psychemme.episode import Episode
 from psychemme.errors import ReplyError, UserError
 from psychemme.items import IndependentAnswer
 from psychemme.vocabulary import AgentRole, Format
-from state.values import Frame
+from state.values import Frame, Material
 from tests.support.model_server import ModelServer
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "failures.md"
@@ -87,12 +88,16 @@ def test_every_code_and_every_fault_has_one_row():
 )
 async def test_a_row_tells_what_comes_of_a_fault(code, tries, outcome, fault, tmp_path):
     frames = (Frame(sha256="0" * 64, time=0.0),) if code == "missing frame" else ()
-    task = Task("key", "candidate", 0, INPUTS, frames)
+    material = Material(
+        episode_id="episode", preparation=1, episode=INPUTS["episode"], frames=frames
+    )
+    task = Task("key", "candidate", 0, INPUTS, material)
     with ModelServer(fault=lambda call: fault) as server:
         client = OpenAICompatibleClient(
             "m", server.url, "key", 1.5 if fault == "hang" else 10.0, max_retries=RETRIES, pause=0.0
         )
-        agent = Agent(client, Store(), IndependentAnswer, lambda _: tmp_path / "none")
+        media = frames_at(lambda _: tmp_path / "none")
+        agent = Agent(client, Store(), IndependentAnswer, media)
         with pytest.raises(ReplyError if outcome == "candidate failed" else UserError) as caught:
             await agent.ask(task)
         await client.aclose()

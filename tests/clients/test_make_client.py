@@ -1,6 +1,7 @@
 import pytest
 
-from psychemme.clients.make import EndpointSettings, make_client
+from psychemme.clients.cards import card_for, generic_card
+from psychemme.clients.make import NO_KEY, Address, EndpointSettings, address_of, make_client
 from psychemme.errors import ConfigError
 
 KEY = "sk-very-secret"
@@ -20,7 +21,6 @@ async def test_any_other_name_is_a_model_at_the_endpoint():
     ("settings", "variable"),
     [
         (EndpointSettings(api_key=KEY), "PSYCHEMME_BASE_URL"),
-        (EndpointSettings(base_url="http://here/v1"), "PSYCHEMME_API_KEY"),
         (EndpointSettings("here", KEY), "PSYCHEMME_BASE_URL"),
         (EndpointSettings("http://here/v1", "two words"), "PSYCHEMME_API_KEY"),
     ],
@@ -32,5 +32,24 @@ def test_what_is_missing_is_named_with_the_next_action(settings, variable):
     assert KEY not in str(caught.value)
 
 
+async def test_an_address_of_ones_own_needs_no_key():
+    client = make_client("big-model", EndpointSettings("http://here/v1"))
+    assert address_of(generic_card("big-model"), EndpointSettings("http://here/v1")).api_key == (
+        NO_KEY
+    )
+    await client.aclose()
+
+
+def test_a_providers_key_goes_to_that_provider_alone():
+    card, keys = card_for("gpt-4.1"), {"OPENAI_API_KEY": "sk-provider"}
+    there = address_of(card, EndpointSettings(api_key=KEY, key_in=keys.get))
+    assert (there.base_url, there.api_key) == ("https://api.openai.com/v1", "sk-provider")
+    elsewhere = address_of(card, EndpointSettings("http://here/v1", key_in=keys.get))
+    assert (elsewhere.base_url, elsewhere.api_key) == ("http://here/v1", NO_KEY)
+    with pytest.raises(ConfigError, match="Set OPENAI_API_KEY"):
+        address_of(card, EndpointSettings(api_key=KEY, key_in={}.get))
+
+
 def test_the_key_is_not_shown():
+    assert "sk-provider" not in repr(Address("http://here/v1", "sk-provider"))
     assert KEY not in repr(EndpointSettings("http://here/v1", KEY))

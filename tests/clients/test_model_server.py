@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from construction.agents import Agent
+from construction.footage import frames_at
 from construction.graph import RECURSION_LIMIT, build_graph
 from construction.nodes import Nodes
 from psychemme.clients.openai_compatible import OpenAICompatibleClient
@@ -46,7 +47,8 @@ async def run_all(url: str, path: Path) -> tuple[Counter[str], list[str]]:
         runs = stack.enter_context(RunStore(path))
         stores = [stack.enter_context(s(path)) for s in (QuestionStore, AnswerStore, CriticStore)]
         schemas = (Proposal, IndependentAnswer, Critique)
-        agents = (Agent(client, s, m, Path) for s, m in zip(stores, schemas, strict=True))
+        media = frames_at(Path)
+        agents = (Agent(client, s, m, media) for s, m in zip(stores, schemas, strict=True))
         graph = build_graph(Nodes(*agents, runs, KNOWLEDGE, b"secret"))
         slots = asyncio.Semaphore(4)
 

@@ -11,14 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from construction.footage import Footage, Media, Window, media_for
 from psychemme.canonical import canonical_json
+from psychemme.clients.cards import ModelCard
 from psychemme.clients.protocol import Request
 from psychemme.clients.scripted import ScriptedClient
 from psychemme.errors import ReplyError
 from psychemme.items import Critique, Cue, Proposal
+from psychemme.media.blobs import BlobStore, sha256_file
 from psychemme.vocabulary import AgentRole, Format, ReasoningDefect
-from tests.support.graphs import scripted_graph, start
-from tests.support.states import independent, make_state, proposal, target
+from tests.support.clips import write_clip
+from tests.support.graphs import FRAMES, scripted_graph, start
+from tests.support.states import CLIP, EPISODE_ID, independent, make_state, proposal, target
 
 TOKEN = "zq7Canary"
 REANSWER = Critique(
@@ -52,7 +56,9 @@ def whole(request: Request) -> str:
     )
 
 
-async def run(database: Path, form: Format, planted: Proposal) -> ScriptedClient:
+async def run(
+    database: Path, form: Format, planted: Proposal, media: Media = FRAMES
+) -> ScriptedClient:
     """Drive one candidate through three answers with the critic's route held fixed."""
     make_state(database, target(form=form))
     answer = independent("it is held" if form is Format.OPEN else "A")
@@ -66,7 +72,7 @@ async def run(database: Path, form: Format, planted: Proposal) -> ScriptedClient
             AgentRole.CRITIC: [REANSWER] * 3,
         },
     )
-    with scripted_graph(database, client) as (graph, _):
+    with scripted_graph(database, client, media) as (graph, _):
         await graph.ainvoke(start())
     return client
 
@@ -155,6 +161,23 @@ async def test_private_columns_do_not_interfere_with_answers(tmp_path: Path, for
     # Control: what the critic sees does differ.
     critics = [[whole(r) for r in shown_to(c, AgentRole.CRITIC)] for c in (one, other)]
     assert critics[0] != critics[1]
+
+
+async def test_native_media_come_from_the_clip_alone(tmp_path: Path) -> None:
+    path = write_clip(tmp_path / "clip.mp4")
+    clip = CLIP.model_copy(update={"path": str(path), "sha256": sha256_file(path)})
+    footage = Footage({(EPISODE_ID, 1): Window(clip, 0.0, 8.0)}, BlobStore(tmp_path / "blobs"))
+    media = media_for(ModelCard(name="m", native_video=True, native_audio=True), footage)
+    planted = proposal(TOKEN)
+    one = await run(tmp_path / "one.db", Format.SINGLE, planted, media)
+    other = await run(tmp_path / "other.db", Format.SINGLE, moved(planted, Format.SINGLE), media)
+    before = [whole(request) for request in shown_to(one, AgentRole.ANSWER)]
+    assert before == [whole(request) for request in shown_to(other, AgentRole.ANSWER)]
+    # Every role and round is sent the same bytes, and what is recorded of them holds no secret.
+    sent = {request.media for client in (one, other) for request in client.requests}
+    assert [[part.kind for part in parts] for parts in sent] == [["video", "audio"]]
+    assert all(TOKEN.encode() not in part.path.read_bytes() for part in sent.pop())
+    assert TOKEN not in rows(tmp_path / "one.db", "ledger")
 
 
 async def test_a_reanswer_sees_neither_round_nor_earlier_answers(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.responses import Outcome, Parsed
+from evaluation.scoring import EvidenceSupport, LogicalIntegrity
 from prompts.blocks import FORMATS, FORMATTERS, LOOKING, MENDING
 from prompts.fences import LINE_LIMIT
 from prompts.load import fill, prompt_hash, prompt_ids, read_template, render
@@ -32,6 +34,7 @@ from psychemme.items import (
     Reference,
 )
 from psychemme.vocabulary import (
+    AgentRole,
     AnswerFlag,
     Capability,
     Format,
@@ -129,6 +132,24 @@ INPUTS = {
         "independent": IndependentAnswer(answer="B", rationale=HOSTILE),
         "agreement": False,
     },
+    "evaluated": {
+        "episode": EPISODE.model_copy(update={"signals": Signals()}),
+        "question": QUESTION.question,
+        "options": QUESTION.options,
+        "format": Format.SINGLE,
+        "decision_time": QUESTION.decision_time,
+    },
+    "judge": {
+        "question": QUESTION.question,
+        "options": QUESTION.options,
+        "format": Format.SINGLE,
+        "reference": REFERENCE.model_copy(update={"rationale": ""}),
+        "response": Parsed(
+            outcome=Outcome.OK,
+            answer="A",
+            rationales={Capability.NEED: HOSTILE, Capability.RISK: None},
+        ),
+    },
 }
 EACH_PROMPT = pytest.mark.parametrize("prompt_id", INPUTS)
 
@@ -168,9 +189,9 @@ def test_there_is_a_prompt_for_each_role_and_a_use_for_each_formatter():
 
 @pytest.mark.parametrize("prompt_id", ["", "nobody", "../prompts/answer"])
 def test_an_unknown_prompt_names_the_known_ones(prompt_id):
-    with pytest.raises(ConfigError, match="answer, critic, question"):
+    with pytest.raises(ConfigError, match="answer, critic, evaluated, judge, question"):
         render(prompt_id, {})
-    with pytest.raises(ConfigError, match="answer, critic, question"):
+    with pytest.raises(ConfigError, match="answer, critic, evaluated, judge, question"):
         prompt_hash(prompt_id)
 
 
@@ -230,6 +251,27 @@ def test_the_answer_prompt_tells_neither_the_count_nor_the_target(answer_format)
     assert all(flag.value in text for flag in AnswerFlag)
 
 
+@pytest.mark.parametrize("answer_format", Format)
+def test_the_evaluated_prompt_never_tells_the_number(answer_format):
+    rendered = render("evaluated", INPUTS["evaluated"] | {"format": answer_format})
+    text = f"{rendered.system} {rendered.user}"
+    assert FORMATS[answer_format] in text
+    for word in ("at least two", "exactly one", "two options", "signals", "PRIVATE"):
+        assert word not in text
+
+
+def test_without_a_recording_the_evaluated_prompt_says_so():
+    user = render("evaluated", INPUTS["evaluated"] | {"episode": None}).user
+    assert "Nothing of the recording is given" in user
+    assert "transcript>" not in user
+    assert EPISODE.public_context not in user
+
+
+def test_the_judge_prompt_explains_every_label():
+    text = (PROMPTS / "judge.md").read_text("utf-8")
+    assert all(f"- `{label.value}`:" in text for label in (*EvidenceSupport, *LogicalIntegrity))
+
+
 def test_the_critic_prompt_explains_every_code():
     text = (PROMPTS / "critic.md").read_text("utf-8")
     assert all(f"- `{code.value}`:" in text for code in (*ProposalDefect, *ReasoningDefect))
@@ -253,7 +295,7 @@ def test_the_critic_learns_what_code_found(agreement, text):
     assert "no answer; flag: ambiguous" in user
 
 
-@EACH_PROMPT
+@pytest.mark.parametrize("prompt_id", AgentRole)
 def test_nothing_of_the_knowledge_base_is_cut(prompt_id):
     whole = {"norms": KB.norms, "distinctions": KB.distinctions}
     assert "[cut:" not in render(prompt_id, INPUTS[prompt_id] | whole).system

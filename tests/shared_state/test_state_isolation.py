@@ -75,6 +75,20 @@ ATTACKS = (
     "EXPLAIN SELECT * FROM reference_answers",
     "SAVEPOINT s",
     "SELECT * FROM dbstat",
+    "SELECT answer_json FROM (SELECT '1' AS answer_json) g "
+    "FULL JOIN reference_answers USING (answer_json)",
+    "SELECT description FROM (SELECT 'q' AS description) g FULL JOIN cues USING (description)",
+    "SELECT g.modality FROM (SELECT 'speech' AS modality) g JOIN cues USING (modality)",
+    "SELECT g.outcome FROM (SELECT 'proposed' AS outcome) g JOIN steps using(outcome)",
+    "SELECT sql FROM (SELECT 'q' AS sql) g FULL JOIN sqlite_schema USING (sql)",
+    "SELECT count(*) FROM questions NATURAL JOIN reference_answers",
+    "SELECT count(*) FROM questions natural/**/JOIN reference_answers",
+    "INSERT INTO independent_answers SELECT '1-c0', 5, answer_json, NULL, answer_json, '[]' "
+    "FROM (SELECT '1' AS answer_json) g FULL JOIN reference_answers USING (answer_json)",
+    "INSERT OR REPLACE INTO steps(rowid, candidate_key, round, step, outcome) "
+    "VALUES (1, '1-c0', 7, 'zz', 'mine')",
+    "INSERT OR REPLACE INTO independent_answers(_rowid_, candidate_key, round, answer_json, "
+    "rationale, order_json) VALUES (1, '1-c0', 7, '1', '', '[]')",
 )
 
 
@@ -105,6 +119,19 @@ async def test_answer_role_is_denied(filled: Path, attack: str) -> None:
     with RunStore(filled) as runs:
         assert TOKEN in runs.dossier("1-c0").rounds[0].reference.rationale
         assert runs.dossier("1-c0").rounds[0].steps["propose"] == "proposed"
+
+
+@pytest.mark.parametrize("table", ["independent_answers", "critiques", "critic_calls", "steps"])
+@pytest.mark.parametrize("join", ["USING (candidate_key, round)", "NATURAL"])
+async def test_no_role_joins_by_columns_the_engine_is_not_asked_about(
+    filled: Path, table: str, join: str
+) -> None:
+    using = f"FULL JOIN {table} {join}" if join != "NATURAL" else f"NATURAL JOIN {table}"
+    for role in (DbRole.QUESTION, DbRole.ANSWER, DbRole.CRITIC):
+        engine = open_engine(filled, role)
+        with pytest.raises(DatabaseError), engine.begin() as connection:
+            connection.execute(text(f"SELECT 1 FROM questions {using}")).all()
+        engine.dispose()
 
 
 async def test_question_role_cannot_read_independent_answers(filled: Path) -> None:

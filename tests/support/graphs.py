@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from construction.agents import Agent
+from construction.footage import Media, frames_at
 from construction.graph import Graph, GraphState, build_graph
 from construction.nodes import Nodes
 from psychemme.clients.protocol import Client
@@ -13,12 +14,15 @@ from psychology_kb.load import load_profile
 from state.runs import RunStore
 from state.stores import AnswerStore, CriticStore, QuestionStore
 
+FRAMES = frames_at(Path)
 SECRET = b"\x07" * 32
 
 
 @contextmanager
-def scripted_graph(database: Path, client: Client) -> Iterator[tuple[Graph, RunStore]]:
-    """Yield a graph whose three agents ask `client`, and the store of its runs."""
+def scripted_graph(
+    database: Path, client: Client, media: Media = FRAMES
+) -> Iterator[tuple[Graph, RunStore]]:
+    """Yield a graph whose three agents ask `client` with `media`, and the store of its runs."""
     with (
         QuestionStore(database) as question,
         AnswerStore(database) as answer,
@@ -26,9 +30,9 @@ def scripted_graph(database: Path, client: Client) -> Iterator[tuple[Graph, RunS
         RunStore(database) as runs,
     ):
         nodes = Nodes(
-            Agent(client, question, Proposal, Path),
-            Agent(client, answer, IndependentAnswer, Path),
-            Agent(client, critic, Critique, Path),
+            Agent(client, question, Proposal, media),
+            Agent(client, answer, IndependentAnswer, media),
+            Agent(client, critic, Critique, media),
             runs,
             load_profile("psychemme8"),
             SECRET,

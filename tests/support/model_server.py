@@ -17,14 +17,20 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
 from typing import Any
 
 SCHEMA_NOTE = "Reply with one JSON object of this schema:"
-ROLES = {"Proposal": "question", "IndependentAnswer": "answer", "Critique": "critic"}
+ROLES = {
+    "Proposal": "question",
+    "IndependentAnswer": "answer",
+    "Critique": "critic",
+    "EvaluatedReply": "evaluated",
+    "Judgement": "judge",
+}
 _FAST = {"retry-after-ms": "5"}
 
 
@@ -35,6 +41,9 @@ class Fault:
     status: int
     body: str
     content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=lambda: _FAST)
+    pace: str = "at once"
+    """How the body leaves: `at once`, `cut` in the middle, or in a `drip` that never ends."""
 
 
 def _error(code: str | None, param: str | None = None) -> str:
@@ -73,6 +82,7 @@ FAULTS = {
     "filtered_request": Fault(400, _error("content_filter", "prompt")),
     "too_large": Fault(413, "too large", "text/plain"),
     "throttled": Fault(429, _error("rate_limit_exceeded")),
+    "throttled_bare": Fault(429, _error("rate_limit_exceeded"), headers={}),
     "broken": Fault(500, _error("server_error")),
     "unavailable": Fault(503, "<html>busy</html>", "text/html"),
     "no_choices": Fault(200, json.dumps({"id": "1", "choices": None})),
@@ -86,6 +96,9 @@ FAULTS = {
     "content_filter": Fault(200, _choice(None, "content_filter")),
     "refusal": Fault(200, _choice(None, "stop", refusal="I cannot help with that.")),
     "gibberish": Fault(200, _choice("certainly! {", "stop")),
+    "wrong_schema": Fault(200, _choice('{"verdict": "fine"}', "stop")),
+    "cut": Fault(200, _choice("{}", "stop"), pace="cut"),
+    "drip": Fault(200, _choice("{}", "stop"), pace="drip"),
 }
 """Faults by class; `drop` (closes the connection) and `hang` (never answers) come on top."""
 
@@ -154,6 +167,10 @@ class ModelServer:
     def serve(self) -> None:
         self._http.serve_forever(poll_interval=0.02)
 
+    def wait(self, seconds: float) -> bool:
+        """Wait, and return whether the server is closing."""
+        return self._closing.wait(seconds)
+
     def count(self, role: str | None = None) -> int:
         return sum(role in (None, call.role) for call in self.calls)
 
@@ -221,10 +238,18 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
             content = response.body.encode()
             self.send_response(response.status)
             headers = {"content-type": response.content_type, "content-length": str(len(content))}
-            for name, value in (headers | _FAST).items():
+            for name, value in (headers | dict(response.headers)).items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(content)
+            if response.pace == "at once":
+                self.wfile.write(content)
+                return
+            self.wfile.write(content[: len(content) // 2])
+            self.wfile.flush()
+            while response.pace == "drip" and not server.wait(0.2):
+                self.wfile.write(b" ")
+                self.wfile.flush()
+            self.close_connection = True
 
         def log_message(self, *_: object) -> None:
             pass
@@ -248,7 +273,13 @@ def repeats(log: Path) -> int:
 
 def computed(call: Call) -> str:
     """Return a valid reply that depends on the request's body alone."""
-    makers = {"question": _proposal, "answer": _independent_answer, "critic": _critique}
+    makers = {
+        "question": _proposal,
+        "answer": _independent_answer,
+        "critic": _critique,
+        "evaluated": _evaluated,
+        "judge": _judgement,
+    }
     return json.dumps(makers[call.role](call.user, Random(call.hash)))
 
 
@@ -321,6 +352,29 @@ def _critique(user: str, chance: Random) -> dict[str, Any]:
     elif disagrees and chance.random() < 0.6:
         verdicts["reasoning_defects"] = ["partial_viewing"]
     return verdicts | {"comment": "compared both"}
+
+
+def _evaluated(user: str, chance: Random) -> dict[str, Any]:
+    lines = re.findall(r"^([A-Z])\. (.+)$", _block("options", user), re.M)
+    options = [{"id": letter, "text": text} for letter, text in lines]
+    by = 0 if chance.random() < 0.7 else 1
+    answer = _right(_format(user), options, by) if options else "they ask for help"
+    said = "the words in the transcript show it" if chance.random() < 0.9 else None
+    return {"answer": answer} | dict.fromkeys("GWNTSAMR") | {"G": said}
+
+
+_SUPPORT = ("strong", "normal", "weak", "contradicted", "insufficient")
+_LOGIC = ("fully_coherent", "acceptable", "weak", "contradictory", "unevaluable")
+
+
+def _judgement(user: str, chance: Random) -> dict[str, Any]:
+    return {
+        "evidence_reason": "the cue shows it",
+        "logic_reason": "it follows",
+        "evidence_support": chance.choice(_SUPPORT),
+        "logical_integrity": chance.choice(_LOGIC),
+        "answer_credit": chance.choice((0, 0.5, 1)) if _format(user) == "open" else None,
+    }
 
 
 def _right(form: str, options: list[dict[str, str]], by: int = 0) -> str | list[str]:

@@ -64,6 +64,8 @@ def upgrade() -> None:
         sa.Column("added_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("sha256"),
+        # A row without a rowid has no second key to be replaced by.
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "runs",
@@ -76,6 +78,7 @@ def upgrade() -> None:
         sa.Column("plan_json", sa.String(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("ordinal"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "preparations",
@@ -89,6 +92,7 @@ def upgrade() -> None:
             ["clips.id"],
         ),
         sa.PrimaryKeyConstraint("clip_id", "number"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "episodes",
@@ -108,6 +112,7 @@ def upgrade() -> None:
             ["preparations.clip_id", "preparations.number"],
         ),
         sa.PrimaryKeyConstraint("id", "preparation"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "candidates",
@@ -131,6 +136,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("key"),
         sa.UniqueConstraint("run", "pick"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "answer_calls",
@@ -145,6 +151,7 @@ def upgrade() -> None:
             ["candidates.key"],
         ),
         sa.PrimaryKeyConstraint("candidate_key", "round", "attempt"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "answer_feedback",
@@ -157,6 +164,7 @@ def upgrade() -> None:
             ["candidates.key"],
         ),
         sa.PrimaryKeyConstraint("candidate_key", "round", "position"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "critic_calls",
@@ -171,6 +179,7 @@ def upgrade() -> None:
             ["candidates.key"],
         ),
         sa.PrimaryKeyConstraint("candidate_key", "round", "attempt"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "critiques",
@@ -182,6 +191,7 @@ def upgrade() -> None:
             ["candidates.key"],
         ),
         sa.PrimaryKeyConstraint("candidate_key", "round"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "cues",
@@ -197,6 +207,7 @@ def upgrade() -> None:
             ["candidates.key"],
         ),
         sa.PrimaryKeyConstraint("candidate_key", "round", "position"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "independent_answers",
@@ -211,6 +222,7 @@ def upgrade() -> None:
             ["candidates.key"],
         ),
         sa.PrimaryKeyConstraint("candidate_key", "round"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "ledger",
@@ -232,6 +244,7 @@ def upgrade() -> None:
             ["candidates.key"],
         ),
         sa.PrimaryKeyConstraint("candidate_key", "round", "role", "attempt"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "outcomes",
@@ -246,6 +259,7 @@ def upgrade() -> None:
             ["candidates.key"],
         ),
         sa.PrimaryKeyConstraint("candidate_key"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "question_calls",
@@ -260,6 +274,7 @@ def upgrade() -> None:
             ["candidates.key"],
         ),
         sa.PrimaryKeyConstraint("candidate_key", "round", "attempt"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "question_feedback",
@@ -274,6 +289,7 @@ def upgrade() -> None:
             ["candidates.key"],
         ),
         sa.PrimaryKeyConstraint("candidate_key", "round", "position"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "questions",
@@ -288,6 +304,7 @@ def upgrade() -> None:
             ["candidates.key"],
         ),
         sa.PrimaryKeyConstraint("candidate_key", "round"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "reference_answers",
@@ -301,6 +318,7 @@ def upgrade() -> None:
             ["candidates.key"],
         ),
         sa.PrimaryKeyConstraint("candidate_key", "round"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "steps",
@@ -313,6 +331,7 @@ def upgrade() -> None:
             ["candidates.key"],
         ),
         sa.PrimaryKeyConstraint("candidate_key", "round", "step"),
+        sqlite_with_rowid=False,
     )
     for table, key in APPEND_ONLY.items():
         op.execute(_refuse_second_insert(table, key))

@@ -1,22 +1,35 @@
-"""Fit: what just happened by the clock, and which option's words hold back or push."""
+"""Fit: what was said last before the moment, and which option's words hold back or push.
 
-from collections.abc import Callable, Iterable
+Only norms that these words call up count: where they call up none, no option is supported.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from psychemme.clients.signal.answer.found import Found, Look, best, unsupported
 from psychemme.clients.signal.answer.reading import Reading
 from psychemme.clients.signal.answer.search import find, nearest
 from psychemme.clients.signal.answer.weighing import SUPPORTED, weigh
-from psychemme.clients.signal.facts import normal, sentences, tokens
+from psychemme.clients.signal.facts import ends_sentence, normal, sentences, tokens
+from psychemme.episode import Word
 from psychemme.vocabulary import Format, LookAgain
 
 if TYPE_CHECKING:
     from psychology_kb.cards import Norm
 
 
-_JUST_BEFORE = 5.0
+_LATEST_END = 0.15
+_GOES_ON = 1.0
+_CLOSE = 0.35
 _TIE = 0.05
-_ACTS = ("refusal", "request", "offer", "distress", "preference")
+_TRIGGERS = {
+    "refusal": "refusal",
+    "request": "request",
+    "offer": "offer",
+    "distress": "distress",
+    "preference": "preference",
+    "hold": "ongoing_speech",
+}
 
 
 def judge_fit(look: Look, reading: Reading) -> Found:
@@ -25,15 +38,17 @@ def judge_fit(look: Look, reading: Reading) -> Found:
     if moment is None:
         return unsupported("The moment the question asks about cannot be found.")
     called = _called(look, moment)
+    if not called:
+        return unsupported("What is said last before the moment calls for none of these.")
     sign = -1.0 if reading.inverted else 1.0
     norms, count = look.norms, _hits
     if LookAgain.CHECK_EVERY_OPTION in look.ways:
         norms = tuple(norm for norm in norms if reading.conduct in map(str, norm.applies_to))
         count = _shares
     scores = {text: sign * _score(text, called, norms, count) for text in look.options}
-    situation = ", ".join(sorted(called)) or "no known trigger"
+    situation = ", ".join(sorted(called))
     if look.format is not Format.MULTIPLE:
-        return best(scores, -99.0, _TIE, f"Before the moment: {situation}.")
+        return best(scores, _TIE, _TIE, f"Before the moment: {situation}.")
     chosen = tuple(text for text, score in scores.items() if score > 0)
     if len(chosen) < 2:
         return unsupported("Fewer than two options hold back.")
@@ -52,27 +67,21 @@ def _moment(look: Look, reading: Reading) -> float | None:
 
 
 def _called(look: Look, moment: float) -> dict[str, float]:
-    """Return the triggers met in the last seconds before `moment`, the latest weighing most."""
-    reach = moment if LookAgain.CHECK_WHOLE_EPISODE in look.ways else _JUST_BEFORE
-    called: dict[str, float] = {}
-    for run in sentences(look.words):
-        if not moment - reach <= run[-1].end <= moment + 0.3:
-            continue
-        text = " ".join(word.text for word in run)
-        recency = 1.0 / (1.0 + max(0.0, moment - run[-1].end))
-        for act in _ACTS:
-            strength = weigh(text, act)
-            if strength >= SUPPORTED:
-                called[act] = max(called.get(act, 0.0), strength * recency)
-    if any(word.start < moment - 0.1 and moment + 0.1 < word.end for word in look.words) or (
-        _heard(look, moment - 0.6, moment) and _heard(look, moment, moment + 0.6)
-    ):
-        called["ongoing_speech"] = 2.0
-    return called
+    """Return the triggers that the last words before `moment` carry, and how plainly each."""
+    said = [word for word in look.words if word.end <= moment + _LATEST_END]
+    if not said:
+        return {}
+    if not ends_sentence(said[-1].text) and _go_on(look.words[len(said) :], said[-1].end):
+        return {"ongoing_speech": 1.0}
+    reach = 2 if LookAgain.CHECK_WHOLE_EPISODE in look.ways else 1
+    last = " ".join(word.text for run in list(sentences(said))[-reach:] for word in run)
+    weights = {act: weigh(last, act) for act in _TRIGGERS}
+    floor = max(SUPPORTED, max(weights.values()) - _CLOSE)
+    return {_TRIGGERS[act]: weight for act, weight in weights.items() if weight >= floor}
 
 
-def _heard(look: Look, start: float, end: float) -> bool:
-    return any(word.start < end and start < word.end for word in look.words)
+def _go_on(later: Sequence[Word], end: float) -> bool:
+    return bool(later) and later[0].start - end <= _GOES_ON
 
 
 def _score(
@@ -81,14 +90,12 @@ def _score(
     norms: "Iterable[Norm]",
     count: Callable[[str, Iterable[str]], float],
 ) -> float:
-    """Return restrained less intrusive markers; norms that are not called up count a tenth."""
-    total = 0.0
-    for norm in norms:
-        weight = called.get(str(norm.trigger), 0.0) + 0.1
-        held = count(text, norm.restrained_markers)
-        pushed = count(text, norm.intrusive_markers)
-        total += weight * (held - pushed)
-    return total
+    """Return restrained less intrusive markers of the norms that are called up."""
+    return sum(
+        called.get(str(norm.trigger), 0.0)
+        * (count(text, norm.restrained_markers) - count(text, norm.intrusive_markers))
+        for norm in norms
+    )
 
 
 def _hits(text: str, markers: Iterable[str]) -> float:

@@ -14,6 +14,8 @@ def find_act(look: Look, reading: Reading) -> Found:
     """Choose what carries the act that the question names."""
     heard = _heard(look, reading) if look.format is Format.OPEN else look.options
     scores = {text: weigh(text, reading.act) - _rival(text, reading.act) for text in heard}
+    if look.format is Format.OPEN:
+        scores = {_core(text, reading.act): score for text, score in scores.items()}
     if look.format is not Format.MULTIPLE:
         floor = SUPPORTED / 2 if LookAgain.CHECK_EVERY_OPTION in look.ways else SUPPORTED * 0.6
         return best(scores, floor, _TIE, f"Its words speak most for a {reading.act}.")
@@ -24,6 +26,11 @@ def find_act(look: Look, reading: Reading) -> Found:
     if len(chosen) < 2:
         return unsupported(f"Fewer than two options speak for a {reading.act}.")
     return Found(chosen, why=f"The words of each speak for a {reading.act}.")
+
+
+def _core(text: str, act: str) -> str:
+    """Return the part of a sentence, between its commas, that speaks most for `act`."""
+    return max(text.split(", "), key=lambda part: weigh(part, act))
 
 
 def _rival(text: str, act: str) -> float:

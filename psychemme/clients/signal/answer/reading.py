@@ -47,7 +47,7 @@ _KEYWORDS: dict[Task, re.Pattern[str]] = {
         r"|\bintrusive|\bconsiderate|\btactful|\brestrained|\bpushy|\bwould be\b"
     ),
     Task.FIND_ACT: re.compile(
-        r"\brequest|\bask(?:s|ed|ing)? (?:for|someone|somebody|another|the other)\b|\basked for\b"
+        r"\brequest|\bask(?:s|ed|ing)? (?:for|someone|somebody|another|others|the other)\b|\basked for\b"
         r"|\brefus|\bdeclin|\bturn(?:s|ed|ing)?\b.*\bdown\b|\breject|\bsay(?:s|ing)? no\b"
         r"|\bwants?\b|\bneeds?\b|\boffer"
     ),
@@ -136,6 +136,9 @@ def _conduct(plain: str) -> str:
 
 
 def _act(plain: str) -> str:
-    if re.search(r"refus|declin|\bturn\w*\b.*\bdown\b|reject|\bsay(?:s|ing)? no\b", plain):
+    if re.search(
+        r"refus|declin|\bturn\w*\b.*\bdown\b|reject|\bsay(?:s|ing)? no\b|\bnot (?:to|want)\b",
+        plain,
+    ):
         return "refusal"
     return "offer" if re.search(r"\boffer", plain) else "request"

@@ -8,11 +8,18 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from psychemme.clients.signal.critic.cues import holds
-from psychemme.clients.signal.critic.measure import Bench, Measured, measure
+from psychemme.clients.signal.critic.measure import Bench, Measured, measure, silence_is_clear
+from psychemme.clients.signal.critic.premise import presupposed, triggers
 from psychemme.clients.signal.critic.timeline import Timeline
 from psychemme.clients.signal.facts import normal, tokens
-from psychemme.items import Answer, Critique, Defect, IndependentAnswer, Option, Reference
-from psychemme.vocabulary import AnswerFlag, Format, ProposalDefect, ReasoningDefect
+from psychemme.items import Answer, Critique, Cue, Defect, IndependentAnswer, Option, Reference
+from psychemme.vocabulary import (
+    AnswerFlag,
+    Format,
+    Modality,
+    ProposalDefect,
+    ReasoningDefect,
+)
 
 _TARGETS = {
     "G": r"\bsaid\b|\bsay|\bvoice|\bspeak|\bwho\b|\bvisible|\bface|\bdoes\b|\bdoing\b",
@@ -26,6 +33,13 @@ _TARGETS = {
 }
 _BEYOND_GROUNDING = re.compile(r"\bwhy\b|\bfeel|\bemotion|\bshould\b")
 _ALIKE = 92.0
+_EMPTY = frozenset(
+    "a an the i me my we us our you your they them their he she it its to of for with at on in and "
+    "or that this is am are be do did please can could would will may should so just dont want need".split()
+)
+_UNHEARD = {ProposalDefect.CUE_DEFECT, ProposalDefect.UNSUPPORTED_PREMISE}
+_RESPONDING = ("S", "A", "R")
+_LATEST_CUE = 0.05
 _INCOHERENT = {ProposalDefect.ANSWER_DEFECT, ProposalDefect.OPTION_DEFECT}
 
 
@@ -52,7 +66,7 @@ def criticise(inputs: Mapping[str, Any]) -> Critique:
         faults = _faults(bench, measured, independent.answer)
         defects += [] if faults else [Defect(code=ProposalDefect.NOT_REPRODUCED)]
     return Critique(
-        cue_support=ProposalDefect.CUE_DEFECT not in found,
+        cue_support=not found & _UNHEARD,
         logical_coherence=not found & _INCOHERENT,
         capability_alignment=ProposalDefect.MISALIGNED_CAPABILITY not in found,
         reference_given_answer=credit[0] if credit else None,
@@ -68,15 +82,42 @@ def _defects(bench: Bench, measured: Measured | None, reference: Reference) -> l
     defects = [
         Defect(code=ProposalDefect.CUE_DEFECT, cue_index=index)
         for index, cue in enumerate(reference.cues)
-        if not holds(cue, bench.episode, bench.timeline)
+        if not holds(cue, bench.episode, bench.timeline) or _is_late(cue, bench)
     ]
     if not reference.cues:
         defects.append(Defect(code=ProposalDefect.CUE_DEFECT))
     if not _aligned(bench):
         defects.append(Defect(code=ProposalDefect.MISALIGNED_CAPABILITY))
+    if not _is_triggered(bench, reference.answer):
+        defects.append(Defect(code=ProposalDefect.UNSUPPORTED_PREMISE))
+    if not _is_clear(bench):
+        defects.append(Defect(code=ProposalDefect.AMBIGUOUS_REFERENT))
     if not _coherent(bench, measured, reference.answer):
         defects.append(Defect(code=ProposalDefect.ANSWER_DEFECT))
     return defects + _alike(bench.question.options) + _rivals(bench, measured, reference.answer)
+
+
+def _is_late(cue: Cue, bench: Bench) -> bool:
+    """Tell whether `cue` shows the outcome of what is to be decided."""
+    moment = bench.question.decision_time
+    if bench.code not in _RESPONDING or moment is None or cue.modality is Modality.HISTORY:
+        return False
+    return cue.end > moment + _LATEST_CUE
+
+
+def _is_triggered(bench: Bench, answer: Answer) -> bool:
+    """Tell whether what happens calls for the ready-made texts that `answer` chooses, if any."""
+    if bench.code not in _RESPONDING:
+        return True
+    chosen = _texts(bench.question.options, answer)
+    claims = [presupposed(text, bench.norms, bench.code) for text in sorted(chosen)]
+    heard = triggers(bench.quoted, bench.question.decision_time, bench.episode)
+    return all(not claim or claim & heard for claim in claims)
+
+
+def _is_clear(bench: Bench) -> bool:
+    """Tell whether the longest pause, where it is asked about, is plainly the longest."""
+    return bench.code != "G" or "longest pause" not in bench.plain or silence_is_clear(bench)
 
 
 def _coherent(bench: Bench, measured: Measured | None, answer: Answer) -> bool:
@@ -87,7 +128,8 @@ def _coherent(bench: Bench, measured: Measured | None, answer: Answer) -> bool:
     if not bench.question.options:
         past = normal(" ".join(entry.text for entry in bench.episode.history))
         text = answer if isinstance(answer, str) else " ".join(answer)
-        return bool(bench.timeline.places(text)) or fuzz.partial_ratio(normal(text), past) >= 85
+        heard = bench.timeline.places(text) or fuzz.partial_ratio(normal(text), past) >= 85
+        return bool(heard) or _credit(bench.timeline.text, measured_against=text) == 1.0
     if measured is None:
         return True
     chosen = _texts(bench.question.options, answer)
@@ -183,10 +225,16 @@ def _credits(
 
 
 def _credit(text: str, measured_against: str) -> float:
-    """Return 1 where at least 0.8 of the other's tokens are held, 0.5 from 0.4, else 0."""
-    wanted, held = set(tokens(measured_against)), set(tokens(text))
+    """Return 1 where at least 0.8 of the other's content words are held, 0.5 from 0.4, else 0."""
+    wanted, held = _content(measured_against), _content(text)
     share = len(wanted & held) / len(wanted) if wanted else 0.0
     return 1.0 if share >= 0.8 else 0.5 if share >= 0.4 else 0.0
+
+
+def _content(text: str) -> set[str]:
+    """Return the words of `text` that carry content, or all of them where none does."""
+    every = set(tokens(text))
+    return every - _EMPTY or every
 
 
 def _comment(measured: Measured | None, *, coherent: bool) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz import fuzz
 
+from psychemme.clients.signal.critic.premise import kind_of, triggers
 from psychemme.clients.signal.critic.timeline import Timeline
 from psychemme.clients.signal.facts import normal, tokens
 from psychemme.episode import Episode, VoiceTurn
@@ -23,19 +24,10 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?) s(?:econds)?\b")
 _ROOM = re.compile(r"at least (\d+(?:\.\d+)?) s")
 _LEAN = 0.75
 _SHORT_TURN = 0.4
+_TURN_GAP = 0.55
 _SURE = 0.1
+_JUST = 3.0
 _COUNTS = ("never", "once", "twice", "three", "four", "five", "six")
-_PROTOTYPES: dict[str, tuple[str, ...]] = {
-    "request": (
-        "could you please", "can you give me", "would you pass me", "will you help me",
-        "please bring", "i need you to", "can we", "could i have", "would you mind",
-        "i would like you to", "can you hold", "please wait", "do you mind",
-    ),
-    "refusal": (
-        "no thank you", "no thanks", "i dont want", "i do not want", "please dont", "please stop",
-        "not now", "not yet", "id rather not", "leave it", "im not ready", "no i", "dont touch",
-    ),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,6 +61,15 @@ class Bench:
     def plain(self) -> str:
         """The question without what it quotes, in lower case."""
         return _QUOTED.sub(" ", self.question.question).casefold()
+
+    @property
+    def quoted(self) -> str:
+        """What the question quotes, else what is said last before its decision time."""
+        quoted = _QUOTED.search(self.question.question)
+        if quoted is not None:
+            return quoted[1]
+        moment = self.question.decision_time
+        return self.timeline.within(moment - _JUST, moment) if moment is not None else ""
 
     def heard_once(self) -> bool:
         """Tell whether the question quotes nothing, or what is said only once."""
@@ -134,25 +135,14 @@ def _room_at(time: float, episode: Episode) -> float:
 
 
 def _acts(bench: Bench) -> Measured | None:
-    """An utterance has the act whose prototype phrases it resembles more."""
+    """An utterance has the act of the longest stock phrase in it."""
     act = "refusal" if re.search(r"refus|turn\w* .*down", bench.plain) else "request"
-    near = {text: _resembles(text, act) for text in bench.texts}
-    other = "request" if act == "refusal" else "refusal"
-    clear = {
-        text for text in bench.texts if near[text] >= 90 and near[text] >= _resembles(text, other)
-    }
-    far = frozenset(text for text in bench.texts if near[text] < 65)
-    if not clear:
+    kinds = {text: kind_of(text) for text in bench.texts}
+    clear = frozenset(text for text, kind in kinds.items() if kind == act)
+    if not any(kinds.values()):
         return None
-    return Measured(frozenset(clear), far, ReasoningDefect.MISREAD_QUESTION)
-
-
-def _resembles(text: str, act: str) -> float:
-    plain = normal(text)
-    return max(
-        fuzz.partial_ratio(phrase, plain) * min(1.0, len(plain) / len(phrase))
-        for phrase in _PROTOTYPES[act]
-    )
+    far = frozenset(text for text, kind in kinds.items() if kind != act)
+    return Measured(clear, far, ReasoningDefect.MISREAD_QUESTION)
 
 
 def _topics(bench: Bench) -> Measured | None:
@@ -180,8 +170,13 @@ def _topics(bench: Bench) -> Measured | None:
 
 
 def _examples(bench: Bench) -> Measured | None:
-    """An option fits as much as it resembles what the norms of this target call fitting."""
-    norms = [norm for norm in bench.norms if bench.code in map(str, norm.applies_to)]
+    """An option fits as much as it resembles what the norms that apply here call fitting."""
+    heard = triggers(bench.quoted, bench.question.decision_time, bench.episode)
+    norms = [
+        norm
+        for norm in bench.norms
+        if bench.code in map(str, norm.applies_to) and str(norm.trigger) in heard
+    ]
     good = [text for norm in norms for text in norm.fitting]
     bad = [text for norm in norms for text in norm.unfitting]
     if not good or not bad:
@@ -203,6 +198,8 @@ def _voices(bench: Bench) -> Measured | None:
         return None
     start, end = times[:2]
     turns = [turn for turn in bench.episode.signals.turns if _lasts(turn, start, end)]
+    if any(a.voice == b.voice and b.start - a.end >= _TURN_GAP for a, b in pairwise(turns)):
+        return Measured(frozenset(), frozenset(), ReasoningDefect.WRONG_SPEAKER)
     count = sum(here.voice != there.voice for here, there in pairwise(turns))
     if count >= len(_COUNTS):
         return None
@@ -257,6 +254,13 @@ def _after_silence(
     return frozenset(
         {min(heard, key=lambda text: min(abs(start - resumes) for start, _ in heard[text]))}
     )
+
+
+def silence_is_clear(bench: Bench) -> bool:
+    """Tell whether the longest silence between speech outlasts every other by what ears notice."""
+    speech = bench.episode.signals.speech
+    silences = sorted(there.start - here.end for here, there in pairwise(speech))
+    return len(silences) < 2 or silences[-1] - silences[-2] >= _SURE
 
 
 def _beside(bench: Bench, heard: dict[str, list[tuple[float, float]]]) -> frozenset[str] | None:

@@ -1,11 +1,12 @@
 """What a family of questions offers before options are chosen, and what it works on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
 from psychemme.clients.signal.facts import Line, lines, normal, tokens
+from psychemme.clients.signal.question.utterances import fragments, voice_of
 from psychemme.episode import Episode
 from psychemme.items import Cue
 from psychemme.vocabulary import Format, Modality
@@ -41,7 +42,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Scene:
-    """What the proposer works on."""
+    """What the proposer works on; `chance` is the same for every question of a kind."""
 
     episode: Episode
     lines: tuple[Line, ...]
@@ -49,22 +50,29 @@ class Scene:
     capability: str
     format: Format
     chance: Random
+    broken: frozenset[Line] = field(default_factory=frozenset)
 
     @classmethod
     def of(
-        cls,
-        episode: Episode,
-        norms: "Sequence[Norm]",
-        capability: str,
-        form: Format,
-        chance: Random,
+        cls, episode: Episode, norms: "Sequence[Norm]", capability: str, form: Format
     ) -> "Scene":
         """Read the lines of `episode` once."""
-        return cls(episode, lines(episode), tuple(norms), str(capability), form, chance)
+        spoken = lines(episode)
+        chance = Random(f"{capability} {form} {episode.duration}")  # noqa: S311
+        broken = fragments(spoken, episode)
+        return cls(episode, spoken, tuple(norms), str(capability), form, chance, broken)
 
-    def quotable(self) -> tuple[Line, ...]:
-        """Return the lines that read well inside a question: two to 25 words."""
-        return tuple(line for line in self.lines if 2 <= len(tokens(line.text)) <= _LONGEST_QUOTE)
+    def quotable(self, fewest: int = 2) -> tuple[Line, ...]:
+        """Return the whole utterances that read well in a question: `fewest` to 25 words."""
+        return tuple(
+            line
+            for line in self.lines
+            if line not in self.broken and fewest <= len(tokens(line.text)) <= _LONGEST_QUOTE
+        )
+
+    def voice(self, line: Line) -> int | None:
+        """Return the voice that most of `line` is spoken in, None where none is told apart."""
+        return voice_of(line, self.episode)
 
     def repeated(self, line: Line) -> bool:
         """Tell whether another line has the same words."""
@@ -81,14 +89,6 @@ class Scene:
     def said(self, line: Line) -> Cue:
         """Return the speech cue of `line`."""
         return self.cue(line.start, line.end, Modality.SPEECH, f"Someone says {quote(line.text)}")
-
-    def seen(self, line: Line) -> tuple[Cue, ...]:
-        """Return a visual cue where every sampled frame of `line`, two at least, shows a face."""
-        frames = [f for f in self.episode.signals.faces if line.start <= f.time <= line.end]
-        if len(frames) < 2 or not all(frame.boxes for frame in frames):
-            return ()
-        shown = "A face is visible while these words are spoken"
-        return (self.cue(line.start, line.end, Modality.VISUAL, shown),)
 
 
 def quote(text: str) -> str:

@@ -1,6 +1,6 @@
 """Grounding: who speaks when, what follows what."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from psychemme.clients.signal.facts import Line, normal
@@ -8,8 +8,10 @@ from psychemme.clients.signal.question.draft import Draft, Scene, quote, seconds
 from psychemme.episode import VoiceTurn
 from psychemme.vocabulary import Format, Modality
 
-MISSING = "Grounding needs two utterances of two words or more that follow each other."
+MISSING = "Grounding needs utterances of four words or more, in turns that can be told apart."
 _SHORTEST_PAUSE = 0.5
+_OWN_TURN = 0.6
+_FEWEST_WORDS = 4
 _COUNTS = ("never", "once", "twice", "three times", "four times", "five times", "six times")
 
 
@@ -27,10 +29,10 @@ def drafts(scene: Scene) -> Iterator[Draft]:
 
 
 def _follows(scene: Scene) -> Iterator[Draft]:
-    lines = scene.quotable()
+    lines = scene.quotable(_FEWEST_WORDS)
     what = "Which of these" if scene.format is Format.SINGLE else "What"
     for here, there in pairwise(scene.lines):
-        if here not in lines or there not in lines or normal(here.text) == normal(there.text):
+        if here not in lines or there not in lines or not _are_apart(scene, here, there):
             continue
         asked = f"{what} is said directly after {quote(here.text)}"
         yield Draft(
@@ -40,20 +42,29 @@ def _follows(scene: Scene) -> Iterator[Draft]:
             needs_time=scene.repeated(here),
             right=(there.text,),
             wrong=_texts(lines, but=(here, there)),
-            cues=(scene.said(here), scene.said(there), *scene.seen(there)),
+            cues=(scene.said(here), scene.said(there)),
             rationale=f"In the transcript {quote(there.text)} is the next sentence.",
             hints=("sequence", "order", "turn"),
         )
 
 
+def _are_apart(scene: Scene, here: Line, there: Line) -> bool:
+    """Tell whether two lines in a row are two turns, and not two parts of one."""
+    if normal(here.text) == normal(there.text):
+        return False
+    voices = scene.voice(here), scene.voice(there)
+    changes = None not in voices and voices[0] != voices[1]
+    return changes or there.start - here.end >= _OWN_TURN
+
+
 def _ends(scene: Scene) -> Iterator[Draft]:
-    lines = scene.quotable()
+    lines = scene.quotable(_FEWEST_WORDS)
     for index, line in enumerate(lines):
         before, after = lines[:index], lines[index + 1 :]
         for word, others, beyond in (("first", after, before), ("last", before, after)):
             yield Draft(
                 kind=word,
-                text=f"Which of these is said {word} in the clip?",
+                text=f"Of these sentences, which is said {word}?",
                 right=(line.text,),
                 wrong=_texts(others, but=(line, *beyond)),
                 cues=(scene.said(line),),
@@ -73,7 +84,7 @@ def _after_pause(scene: Scene) -> Iterator[Draft]:
     if longest is None or longest.end - longest.start < _SHORTEST_PAUSE:
         return
     line = min(scene.lines, key=lambda line: abs(line.start - longest.end))
-    if line not in scene.quotable():
+    if line not in scene.quotable(_FEWEST_WORDS):
         return
     length = seconds(longest.end - longest.start)
     silent = f"No speech is heard for {length}"
@@ -81,7 +92,7 @@ def _after_pause(scene: Scene) -> Iterator[Draft]:
         kind="pause",
         text="Which of these is said right after the longest pause between words in the clip?",
         right=(line.text,),
-        wrong=_texts(scene.quotable(), but=(line,)),
+        wrong=_texts(scene.quotable(_FEWEST_WORDS), but=(line,)),
         cues=(
             scene.cue(longest.start, longest.end, Modality.PROSODY, silent),
             scene.said(line),
@@ -98,7 +109,7 @@ def _voice_changes(scene: Scene) -> Iterator[Draft]:
             window = turns[first : first + size]
             start, end = round(_middle(window[0]), 1), round(_middle(window[-1]), 1)
             changes = [there.start for here, there in pairwise(window) if here.voice != there.voice]
-            if not changes or len(changes) >= len(_COUNTS):
+            if not changes or len(changes) >= len(_COUNTS) or _is_doubtful(window):
                 continue
             moments = ", ".join(seconds(time) for time in changes)
             yield Draft(
@@ -113,8 +124,16 @@ def _voice_changes(scene: Scene) -> Iterator[Draft]:
             )
 
 
+def _is_doubtful(window: Sequence[VoiceTurn]) -> bool:
+    """Tell whether a voice seems to go on after a gap in which people usually take turns."""
+    return any(
+        here.voice == there.voice and there.start - here.end >= _SHORTEST_PAUSE
+        for here, there in pairwise(window)
+    )
+
+
 def _sides(scene: Scene) -> Iterator[Draft]:
-    lines = scene.quotable()
+    lines = scene.quotable(_FEWEST_WORDS)
     for index, line in enumerate(lines):
         before, after = lines[:index], lines[index + 1 :]
         for word, right, wrong in (("before", before, after), ("after", after, before)):
@@ -137,7 +156,7 @@ def _sides(scene: Scene) -> Iterator[Draft]:
 
 
 def _windows(scene: Scene) -> Iterator[Draft]:
-    lines = scene.quotable()
+    lines = scene.quotable(_FEWEST_WORDS)
     for first in range(len(lines)):
         for size in (2, 3):
             inside = lines[first : first + size]

@@ -19,6 +19,7 @@ all and any are ask but can day did dont for get got had has her him his how ive
 now off old one our out own put say see she the too two use was way who why yes yet you
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
+_ADDRESSED = frozenset({"you", "your", "yours"})
 
 
 def drafts(scene: Scene) -> Iterator[Draft]:
@@ -49,10 +50,7 @@ def _draft(scene: Scene, text: str, line: Line, others: list[str]) -> Draft:
         cues=(
             scene.said(line),
             scene.cue(
-                0.0,
-                scene.episode.duration,
-                Modality.HISTORY,
-                f"Earlier someone says {quote(text)}",
+                line.start, line.end, Modality.HISTORY, f"Earlier someone says {quote(text)}"
             ),
         ),
         rationale=f"{quote(line.text)} takes up its topic: {shared}.",
@@ -61,13 +59,19 @@ def _draft(scene: Scene, text: str, line: Line, others: list[str]) -> Draft:
 
 
 def _taken_up(scene: Scene, text: str) -> list[Line]:
-    """Return the sentences on the topic of `text`; a refusal outranks what is remembered."""
+    """Return what is said to another person on the topic of `text`, until it is answered aloud.
+
+    A refusal outranks what is remembered.
+    """
     topics = _topics(text)
-    return [
-        line
-        for line in scene.quotable()
-        if topics & _topics(line.text) and "refusal" not in acts(line.text)
-    ]
+    found = []
+    for line in scene.quotable():
+        shared = topics & _topics(line.text)
+        if len(shared) > 1 or (found and shared and not _ADDRESSED & set(tokens(line.text))):
+            break
+        if shared and _ADDRESSED & set(tokens(line.text)) and "refusal" not in acts(line.text):
+            found.append(line)
+    return found
 
 
 def _topics(text: str) -> set[str]:

@@ -1,4 +1,8 @@
-"""Choose a fact, make it a question, and change what the feedback says is wrong."""
+"""Choose a fact, make it a question, and change what the feedback says is wrong.
+
+The facts of an episode stand in an order that all questions of a kind share, and each question has
+facts of its own in it, so that no two ask the same; when they run out, the proposer declines.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
@@ -10,7 +14,7 @@ from psychemme.clients.signal.question import grounding, memory, need, response,
 from psychemme.clients.signal.question.draft import Draft, Scene
 from psychemme.clients.signal.question.options import choose, is_right
 from psychemme.items import Defect, KeyPoint, Option, Proposal, Question, Reference
-from psychemme.vocabulary import Capability, ProposalDefect
+from psychemme.vocabulary import Capability, Format, ProposalDefect
 
 if TYPE_CHECKING:
     from psychology_kb.cards import CapabilityCard
@@ -26,6 +30,8 @@ _FAMILIES: dict[Capability, tuple[_Family, str]] = {
     Capability.RISK: (response.drafts, response.MISSING),
     Capability.MEMORY: (memory.drafts, memory.MISSING),
 }
+_DRAFTS_EACH = 3
+_UNCONFIRMED = {ProposalDefect.NOT_REPRODUCED, ProposalDefect.UNSUPPORTED_PREMISE}
 _NO_STATES = "Signals show what is said and when; they cannot interpret states of mind."
 
 
@@ -35,28 +41,35 @@ def propose(inputs: Mapping[str, Any], chance: Random) -> Proposal:
     if card.code not in _FAMILIES:
         return Proposal(declined=_NO_STATES)
     family, missing = _FAMILIES[Capability(card.code)]
-    scene = Scene.of(inputs["episode"], inputs["norms"], card.code, inputs["format"], chance)
-    drafts = _mixed(list(family(scene)), chance)
+    scene = Scene.of(inputs["episode"], inputs["norms"], card.code, inputs["format"])
+    drafts = _own(_askable(family(scene), scene), inputs["ordinal"])
     earlier: Sequence[Proposal] = inputs["earlier"]
     for draft, timed, banned in _plans(drafts, earlier, inputs["feedback"]):
-        proposal = _compose(scene, card, draft, timed=timed, banned=banned)
+        proposal = _compose(draft, scene.format, card, chance, timed=timed, banned=banned)
         if proposal is not None and not _asked(proposal, earlier):
             return proposal
-    again = " that was not asked already" if earlier else ""
+    again = " that was not asked already" if earlier or inputs["ordinal"] else ""
     return Proposal(declined=f"{missing} Nothing here{again} gives a sound question.")
 
 
-def _mixed(drafts: list[Draft], chance: Random) -> list[Draft]:
-    """Return the drafts in random order, one of each kind in turn."""
+def _askable(drafts: Iterator[Draft], scene: Scene) -> list[Draft]:
+    """Return the drafts that make a question, in the scene's order, one of each kind in turn."""
     kinds: dict[str, list[Draft]] = {}
     for draft in drafts:
-        kinds.setdefault(draft.kind, []).append(draft)
+        if not scene.format.is_choice or choose(draft, scene.format, frozenset(), scene.chance):
+            kinds.setdefault(draft.kind, []).append(draft)
     columns = list(kinds.values())
-    chance.shuffle(columns)
+    scene.chance.shuffle(columns)
     for column in columns:
-        chance.shuffle(column)
+        scene.chance.shuffle(column)
     rows = chain.from_iterable(zip_longest(*columns))
     return [draft for draft in rows if draft is not None]
+
+
+def _own(drafts: list[Draft], ordinal: int) -> list[Draft]:
+    """Return the drafts of the `ordinal`-th question (from 0): one, and up to two in reserve."""
+    questions = max(-(-len(drafts) // _DRAFTS_EACH), min(len(drafts), 2))
+    return drafts[ordinal::questions] if ordinal < questions else []
 
 
 def _plans(
@@ -64,8 +77,9 @@ def _plans(
 ) -> Iterator[tuple[Draft, bool, frozenset[str]]]:
     """Yield (draft, with its time, banned option texts): first the same fact mended, if it can be.
 
-    A reference that could not be measured again, a bad cue or a false premise condemn the fact
-    itself; an unclear referent or a bad distractor do not.
+    An unclear referent or a bad distractor can be mended. Else another fact is better; where none
+    is left, what was merely not confirmed is asked once more in other words, while a bad cue or a
+    wrong answer condemn the fact itself.
     """
     last = earlier[-1].question if earlier else None
     banned = _banned(earlier[-1], feedback) if earlier else frozenset()
@@ -79,6 +93,19 @@ def _plans(
     for draft in drafts:
         if not any(_same_fact(draft, proposal) for proposal in earlier):
             yield draft, draft.needs_time, banned
+    if last is not None and codes and codes <= _UNCONFIRMED:
+        asked = sum(_same_fact(draft, proposal) for draft in drafts for proposal in earlier)
+        for draft in drafts[: 1 if asked < _DRAFTS_EACH else 0]:
+            yield draft, draft.timed is not None, _distractors(earlier[-1])
+            yield draft, draft.timed is not None, frozenset()
+
+
+def _distractors(proposal: Proposal) -> frozenset[str]:
+    question, reference = proposal.question, proposal.reference
+    if question is None or reference is None:
+        return frozenset()
+    wrong = (o for o in question.options if not is_right(o.id, reference.answer))
+    return frozenset(normal(option.text) for option in wrong)
 
 
 def _banned(proposal: Proposal, feedback: Sequence[Defect]) -> frozenset[str]:
@@ -118,14 +145,20 @@ def _texts(proposal: Proposal) -> set[str]:
 
 
 def _compose(
-    scene: Scene, card: "CapabilityCard", draft: Draft, *, timed: bool, banned: frozenset[str]
+    draft: Draft,
+    form: Format,
+    card: "CapabilityCard",
+    chance: Random,
+    *,
+    timed: bool,
+    banned: frozenset[str],
 ) -> Proposal | None:
     if (timed and draft.timed is None) or not draft.right:
         return None
     options: tuple[Option, ...] = ()
     answer: str | list[str] = draft.right[0]
-    if scene.format.is_choice:
-        chosen = choose(draft, scene.format, banned, scene.chance)
+    if form.is_choice:
+        chosen = choose(draft, form, banned, chance)
         if chosen is None:
             return None
         options, answer = chosen
@@ -135,7 +168,7 @@ def _compose(
         options=options,
         decision_time=draft.decision_time,
     )
-    points = () if scene.format.is_choice else tuple(KeyPoint(text=text) for text in draft.right)
+    points = () if form.is_choice else tuple(KeyPoint(text=text) for text in draft.right)
     reference = Reference(
         answer=answer, cues=draft.cues, key_points=points, rationale=draft.rationale
     )

@@ -1,0 +1,141 @@
+"""Responses and judgements that other tools wrote, as JSON Lines (`docs/release-format.md`)."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from evaluation.judge import Judgement
+from evaluation.responses import Outcome, Response, parse_response
+from evaluation.scoring import ScoringError
+from psychemme.release.read import Release
+from psychemme.vocabulary import Capability
+
+RunKey = tuple[str, str]
+"""Model and condition."""
+
+_FIX = "Correct the file; docs/release-format.md describes it."
+
+
+def read_response_file(path: Path, release: Release) -> dict[RunKey, dict[str, Response]]:
+    """Return the responses in `path` by item, for each model and condition.
+
+    Every item of the release is there: one without a line is an `api_error`, unscored. Raises
+    ScoringError naming file, line and fault.
+    """
+    runs: dict[RunKey, dict[str, Response]] = {}
+    for place, row in _rows(path):
+        response = _response(place, row, release)
+        run = runs.setdefault((response.model, response.condition), {})
+        if response.item_id in run:
+            raise ScoringError(f"{place}: item {response.item_id!r} stands twice.", _FIX)
+        run[response.item_id] = response
+    if not runs:
+        raise ScoringError(f"{path} holds no response.", _FIX)
+    for (model, condition), run in runs.items():
+        for name in release.questions.keys() - run.keys():
+            run[name] = Response(
+                item_id=name,
+                model=model,
+                condition=condition,
+                outcome=Outcome.API_ERROR,
+                reason="missing",
+            )
+    return runs
+
+
+def read_judgement_file(path: Path, release: Release) -> dict[RunKey, dict[str, Judgement]]:
+    """Return the judgements in `path` by item, for each model and condition.
+
+    Raises ScoringError naming file, line and fault, also where a choice item has an
+    `answer_credit`, or where an item was judged twice.
+    """
+    runs: dict[RunKey, dict[str, Judgement]] = {}
+    for place, row in _rows(path):
+        name, model, condition = _who(place, row, release)
+        reasons = {key: row.get(key) or "not given" for key in ("evidence_reason", "logic_reason")}
+        fields = {key: row[key] for key in Judgement.model_fields if key in row} | reasons
+        judgement = _judgement(place, fields)
+        is_choice = release.questions[name].format.is_choice
+        if is_choice and judgement.answer_credit is not None:
+            raise ScoringError(
+                f"{place}: item {name!r} is a choice item with an `answer_credit`.",
+                "Set it to null: code computes the credit of choice items.",
+            )
+        run = runs.setdefault((model, condition), {})
+        if name in run:
+            raise ScoringError(f"{place}: item {name!r} was judged twice.", _FIX)
+        run[name] = judgement
+    return runs
+
+
+def _response(place: str, row: dict[str, Any], release: Release) -> Response:
+    name, model, condition = _who(place, row, release)
+    question = release.questions[name]
+    who = {"item_id": name, "model": model, "condition": condition}
+    raw = row.get("raw")
+    if raw is None and row.get("answer") is None and row.get("outcome") not in (None, "ok"):
+        facts = {"outcome": row["outcome"], "reason": row.get("reason") or row["outcome"]}
+        try:
+            return Response.model_validate(who | facts)
+        except ValidationError:
+            raise ScoringError(
+                f"{place}: outcome {row['outcome']!r} is none of {', '.join(Outcome)}.", _FIX
+            ) from None
+    if raw is None:
+        if "answer" not in row:
+            raise ScoringError(f"{place} has neither `raw` nor `answer`.", _FIX)
+        raw = _reply(row)
+    if not isinstance(raw, str):
+        raise ScoringError(f"{place}: `raw` is no text.", _FIX)
+    parsed = parse_response(raw, row.get("finish_reason"), question.format, question.options)
+    return Response.model_validate({**vars(parsed), **who, "raw": raw})
+
+
+def _reply(row: dict[str, Any]) -> str:
+    rationales = row.get("rationales") or row
+    given = {field.value: rationales.get(field.value) for field in Capability}
+    return json.dumps({"answer": row["answer"]} | given, ensure_ascii=False)
+
+
+def _judgement(place: str, fields: dict[str, Any]) -> Judgement:
+    try:
+        return Judgement.model_validate(fields)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, fault["loc"])) or "line"
+        raise ScoringError(f"{place}: {where}: {fault['msg']}.", _FIX) from None
+
+
+def _who(place: str, row: dict[str, Any], release: Release) -> tuple[str, str, str]:
+    found = [row.get(key) for key in ("item_id", "model", "condition")]
+    name, model, condition = (value if isinstance(value, str) else "" for value in found)
+    if not (name and model and condition):
+        raise ScoringError(f"{place} lacks `item_id`, `model` or `condition`.", _FIX)
+    if name not in release.questions:
+        raise ScoringError(
+            f"{place}: the release has no item {name!r}.", "Score it with its own release."
+        )
+    return name, model, condition
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield f"{path}:{number}", _object(f"{path}:{number}", line)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScoringError(f"{path} cannot be read: {error}.", _FIX) from error
+
+
+def _object(place: str, line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ScoringError(f"{place} is not JSON: {error}.", _FIX) from None
+    if not isinstance(row, dict):
+        raise ScoringError(f"{place} is no JSON object.", _FIX)
+    return row

@@ -1,0 +1,110 @@
+"""The judge: what it is asked, and which of its replies is a judgement.
+
+The judge sees question, options, reference, cues, answer and rationales, never the recording. Its
+labels never change the credit of a choice item.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import Field
+
+from evaluation.rationales import coverage
+from evaluation.responses import Outcome, Response
+from evaluation.scoring import EvidenceSupport, LogicalIntegrity
+from prompts.load import render
+from psychemme.clients.protocol import Parameters, Request
+from psychemme.clients.replies import InvalidReply, parse_reply
+from psychemme.episode import Value
+from psychemme.errors import ConfigError
+from psychemme.items import Credit, Reference
+from psychemme.release.rows import QuestionRow, ReferenceRow
+from psychemme.vocabulary import EvaluationRole
+
+PROMPT = "judge"
+_PARAMETERS = Parameters(temperature=0.0, max_output_tokens=1024)
+
+
+class Judgement(Value):
+    """The judge's reply (paper, Table 11). `answer_credit` is null on choice items."""
+
+    evidence_reason: str = Field(min_length=1)
+    logic_reason: str = Field(min_length=1)
+    evidence_support: EvidenceSupport
+    logical_integrity: LogicalIntegrity
+    answer_credit: Credit | None = None
+
+
+def needs_judge(response: Response, question: QuestionRow) -> bool:
+    """Return whether credit depends on a judge: an answer explained, or an open one."""
+    if response.outcome is not Outcome.OK or response.answer is None:
+        return False
+    return not question.format.is_choice or covered(response, question) == 1
+
+
+def covered(response: Response, question: QuestionRow) -> int:
+    """Return c, the rationale coverage of an answered response."""
+    if response.answer is None:
+        return 0
+    rationales = response.rationales.values()
+    return coverage(rationales, response.answer, question.question, question.options)
+
+
+def judge_request(
+    question: QuestionRow,
+    reference: ReferenceRow,
+    response: Response,
+    exchange: Sequence[tuple[str, str]] = (),
+    draw: int = 0,
+) -> Request:
+    """Return the request that puts one response to the judge."""
+    inputs = {
+        "question": question.question,
+        "options": question.options,
+        "format": question.format,
+        "reference": Reference(
+            answer=reference.answer, cues=reference.cues, key_points=reference.key_points
+        ),
+        "response": response,
+    }
+    prompt = render(PROMPT, inputs)
+    return Request(
+        role=EvaluationRole.JUDGE,
+        prompt_id=prompt.prompt_id,
+        prompt_hash=prompt.hash,
+        system=prompt.system,
+        user=prompt.user,
+        inputs=inputs,
+        reply_schema=Judgement,
+        parameters=_PARAMETERS,
+        exchange=tuple(exchange),
+        draw=draw,
+    )
+
+
+def read_judgement(text: str, question: QuestionRow) -> Judgement:
+    """Return the judgement in `text`; raises InvalidReply naming what is wrong with it."""
+    judgement = parse_reply(text, Judgement)
+    if question.format.is_choice and judgement.answer_credit is not None:
+        raise InvalidReply("`answer_credit` of a choice question is null: code computes it")
+    if not question.format.is_choice and judgement.answer_credit is None:
+        raise InvalidReply("give the `answer_credit` of an open question: 0, 0.5 or 1")
+    return judgement
+
+
+def judgements_of(
+    found: Mapping[tuple[str, int], Mapping[str, str]], judge: str | None, repeat: int
+) -> dict[str, Judgement]:
+    """Return one judge's judgements by item; without a name, the only judge's there is.
+
+    A run that nobody judged has none, whoever is named. Raises ConfigError naming the
+    judges where `judge` is none of them or could be several.
+    """
+    judges = sorted({name for name, _ in found})
+    if judges and judge not in judges and (judge is not None or len(judges) > 1):
+        raise ConfigError(
+            f"The run was judged by {', '.join(judges)}.",
+            "Name one of them with --judge.",
+        )
+    chosen = judge or (judges[0] if judges else "")
+    texts = found.get((chosen, repeat), {})
+    return {name: Judgement.model_validate_json(text) for name, text in texts.items()}

@@ -1,0 +1,116 @@
+"""What a report is made of: one value per run, read from its folder."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from evaluation.baselines import BASELINES
+from evaluation.exports import read_responses
+from evaluation.judge import Judgement, judgements_of
+from evaluation.manifest import RunManifest, read_manifest, refuse_other_release, release_of
+from evaluation.responses import Response
+from evaluation.score import ScoredRun, score_responses
+from evaluation.store import RunStore
+from psychemme.clients.cards import Cards
+from psychemme.release.read import Release
+from psychemme.vocabulary import EvaluationRole
+
+_UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class ReportRun:
+    """One run as a report shows it; mappings are by item id.
+
+    `name` tells it from the other runs. `judge` labelled its responses, None where nobody did;
+    `judge_prompts` are the hashes of what the judge was asked with. `notes` say what a reader must
+    know before comparing it.
+    """
+
+    name: str
+    manifest: RunManifest
+    scored: ScoredRun
+    responses: Mapping[str, Response]
+    judgements: Mapping[str, Judgement]
+    sent: Mapping[str, JsonValue]
+    judge: str | None = None
+    judge_prompts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_runs(
+    folders: Sequence[Path],
+    cards: Cards,
+    release: Path | None = None,
+    judge: str | None = None,
+    repeat: int = 0,
+) -> tuple[Release, list[ReportRun]]:
+    """Return the release and the runs at `folders`, in that order, under one judge's labels.
+
+    Raises RunError where a folder is no run, ReleaseError where runs are about different releases,
+    ConfigError where `judge` is unclear.
+    """
+    found = release_of(read_manifest(folders[0]), release)
+    runs = [_read(folder, found, cards, judge, repeat) for folder in folders]
+    return found, _told_apart(runs)
+
+
+def _read(
+    folder: Path, release: Release, cards: Cards, judge: str | None, repeat: int
+) -> ReportRun:
+    manifest = read_manifest(folder)
+    refuse_other_release(manifest, release)
+    with RunStore(folder) as store:
+        responses = read_responses(manifest, release, store)
+        found = store.judgements()
+        # One judge is named for all runs; baselines explain nothing, so that none judged them.
+        judgements = judgements_of(found, judge, repeat) if found else {}
+        who = (judge or min(name for name, _ in found)) if judgements else None
+        calls = store.calls(EvaluationRole.JUDGE, who) if who else []
+        sent = {name: json.loads(row.sent_json) for name, row in store.responses().items()}
+    scored = score_responses(release, responses, judgements)
+    return ReportRun(
+        name=scored.name,
+        manifest=manifest,
+        scored=replace(scored, is_self=manifest.is_self),
+        responses=responses,
+        judgements=judgements,
+        sent=sent,
+        judge=who,
+        judge_prompts=tuple(sorted({call.prompt_hash for call in calls})),
+        notes=notes_of(manifest, release, who, cards),
+    )
+
+
+def notes_of(
+    manifest: RunManifest, release: Release, judge: str | None, cards: Cards
+) -> tuple[str, ...]:
+    """Return what a reader must know of a run: what it is, and which family it shares."""
+    notes = []
+    if manifest.is_self:
+        notes.append("self: made these items, unranked")
+    if manifest.model in BASELINES:
+        notes.append("baseline without a language model")
+    involved = {"judge": judge} if judge else {}
+    for role, model in (involved | dict(release.manifest.versions)).items():
+        is_alike = cards.card_for(model).family == manifest.family
+        if manifest.family != _UNKNOWN and is_alike and not manifest.is_self:
+            notes.append(f"shares a family with the {role}")
+    if manifest.decoding and manifest.decoding.temperature:
+        notes.append(f"temperature {manifest.decoding.temperature:g}")
+    return tuple(notes)
+
+
+def _told_apart(runs: Sequence[ReportRun]) -> list[ReportRun]:
+    """Number the runs that share model and condition, in the order given."""
+    shared, seen = Counter(run.name for run in runs), Counter[str]()
+    found = []
+    for run in runs:
+        seen[run.name] += 1
+        is_shared = shared[run.name] > 1
+        found.append(replace(run, name=f"{run.name} #{seen[run.name]}") if is_shared else run)
+    return found

@@ -1,0 +1,167 @@
+"""From responses, judgements and references to the scores of items.
+
+Every planned item is in the denominator. What a model is to blame for scores 0; what the machinery
+is to blame for leaves an item unscored, which stops scoring or turns points into bounds.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evaluation.exports import read_responses
+from evaluation.files import read_judgement_file, read_response_file
+from evaluation.judge import Judgement, covered, judgements_of
+from evaluation.manifest import read_manifest, release_of
+from evaluation.responses import Response
+from evaluation.scoring import ItemScore, Scores, ScoringError, score_run
+from evaluation.store import RunStore
+from psychemme.answers import same_choice
+from psychemme.release.read import Release, read_release
+from psychemme.release.rows import QuestionRow, ReferenceRow
+from psychemme.vocabulary import Capability
+
+
+@dataclass(frozen=True)
+class ScoredRun:
+    """The item scores of one run, in ascending order of item id.
+
+    `failures` counts responses without an answer that the model is to blame for, by reason;
+    `unscored` counts items that nobody could score, by reason.
+    """
+
+    model: str
+    condition: str
+    checksum: str
+    declared: tuple[Capability, ...]
+    items: tuple[ItemScore, ...]
+    failures: Mapping[str, int]
+    unscored: Mapping[str, int]
+    is_self: bool = False
+
+    @property
+    def name(self) -> str:
+        """What tells this run from others in a table."""
+        return f"{self.model} ({self.condition})"
+
+    def bounds(self) -> tuple[Scores, Scores]:
+        """Return the scores with every unknown at its worst and at its best; equal without any."""
+        low = score_run([item.filled(0) for item in self.items], self.declared)
+        high = score_run([item.filled(1) for item in self.items], self.declared)
+        return low, high
+
+
+def score_folder(
+    folder: Path, release: Path | None = None, judge: str | None = None, repeat: int = 0
+) -> ScoredRun:
+    """Return the scores of the run at `folder` under one judge's labels.
+
+    Raises ReleaseError where the release is not the run's, ConfigError where `judge` is unclear.
+    """
+    manifest = read_manifest(folder)
+    found = release_of(manifest, release)
+    with RunStore(folder) as store:
+        responses = read_responses(manifest, found, store)
+        judgements = judgements_of(store.judgements(), judge, repeat)
+    return replace(score_responses(found, responses, judgements), is_self=manifest.is_self)
+
+
+def score_files(root: Path, responses: Path, judgements: Path | None) -> list[ScoredRun]:
+    """Return the scores of every model and condition in files made elsewhere.
+
+    Raises ReleaseError and ScoringError, the latter also for judgements of no response.
+    """
+    release = read_release(root)
+    answered = read_response_file(responses, release)
+    judged = read_judgement_file(judgements, release) if judgements else {}
+    if strangers := sorted(judged.keys() - answered.keys()):
+        model, condition = strangers[0]
+        raise ScoringError(
+            f"{judgements} judges {model} ({condition}), of which there is no response.",
+            "Use one spelling of model and condition in both files.",
+        )
+    return [
+        score_responses(release, run, judged.get(key, {})) for key, run in sorted(answered.items())
+    ]
+
+
+def score_responses(
+    release: Release, responses: Mapping[str, Response], judgements: Mapping[str, Judgement]
+) -> ScoredRun:
+    """Return the scores of one run's responses, by item id."""
+    references = release.references()
+    items, failures, unscored = [], Counter[str](), Counter[str]()
+    for name, response in sorted(responses.items()):
+        question = release.questions[name]
+        item = _item_score(release, question, references[name], response, judgements.get(name))
+        items.append(item)
+        if response.outcome.is_models_fault:
+            failures[response.reason or response.outcome] += 1
+        elif not item.scored:
+            unscored[response.outcome if response.outcome.is_unscored else "not_judged"] += 1
+    first = next(iter(responses.values()), None)
+    return ScoredRun(
+        model=first.model if first else "",
+        condition=first.condition if first else "",
+        checksum=release.checksum,
+        declared=release.manifest.capabilities,
+        items=tuple(items),
+        failures=dict(sorted(failures.items())),
+        unscored=dict(sorted(unscored.items())),
+    )
+
+
+def _item_score(
+    release: Release,
+    question: QuestionRow,
+    reference: ReferenceRow,
+    response: Response,
+    judgement: Judgement | None,
+) -> ItemScore:
+    a, c = _answer_credit(question, reference, response, judgement), _coverage(question, response)
+    explained = judgement if c == 1 else None
+    return ItemScore.model_validate(
+        {
+            "item_id": question.id,
+            "episode_id": question.episode_id,
+            "recording_group": release.episodes[question.episode_id].recording_group,
+            "capability": question.capability,
+            "format": question.format,
+            "a": a,
+            "c": c,
+            "support": explained.evidence_support if explained else None,
+            "logic": explained.logical_integrity if explained else None,
+        }
+    )
+
+
+def _answer_credit(
+    question: QuestionRow,
+    reference: ReferenceRow,
+    response: Response,
+    judgement: Judgement | None,
+) -> float | None:
+    if response.outcome.is_unscored:
+        return None
+    if response.answer is None:
+        return 0.0
+    if question.format.is_choice:
+        return float(same_choice(question.format, response.answer, reference.answer))
+    return None if judgement is None else judgement.answer_credit
+
+
+def _coverage(question: QuestionRow, response: Response) -> int | None:
+    return None if response.outcome.is_unscored else covered(response, question)
+
+
+def refuse_unscored(runs: Sequence[ScoredRun]) -> None:
+    """Raise ScoringError with the count and the reasons where an item is unscored."""
+    for run in runs:
+        if run.unscored:
+            count = sum(not item.scored for item in run.items)
+            reasons = ", ".join(f"{reason} {n}" for reason, n in run.unscored.items())
+            raise ScoringError(
+                f"{run.name}: {count} of {len(run.items)} items are unscored ({reasons}).",
+                "Resume `evaluate` or run `psychemme judge` to fill the gaps, or add "
+                "--allow-unscored for bounds.",
+            )

@@ -1,0 +1,236 @@
+"""`run.db`: what a run asked and got, kept the moment it arrives and never changed after.
+
+`calls` holds every call, answered or not; an answered one is unique for role, model, item, repeat
+and attempt, so that none is paid for twice. `judgements` holds the accepted ones. The tables have
+their own metadata: a run is no part of the Shared State.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from sqlalchemy import (
+    DDL,
+    BigInteger,
+    Column,
+    Engine,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    Select,
+    Table,
+    Text,
+    event,
+    func,
+    insert,
+    select,
+)
+from sqlalchemy.exc import IntegrityError
+
+from psychemme.canonical import canonical_json, now
+from psychemme.clients.protocol import Reply, Request, Usage
+from psychemme.vocabulary import EvaluationRole
+from state.engines import open_owner
+
+FILE_NAME = "run.db"
+T = TypeVar("T")
+
+_metadata = MetaData()
+_calls = Table(
+    "calls",
+    _metadata,
+    Column("id", Integer, primary_key=True),
+    Column("role", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("item_id", Text, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("request_key", Text, nullable=False),
+    Column("prompt_hash", Text, nullable=False),
+    Column("parameters_json", Text, nullable=False),
+    Column("sent_json", Text, nullable=False),
+    Column("text", Text),
+    Column("finish_reason", Text),
+    Column("error", Text),
+    Column("input_tokens", Integer, nullable=False),
+    Column("output_tokens", Integer, nullable=False),
+    Column("cost", Float),
+    Column("latency", Float, nullable=False),
+    Column("called_at", BigInteger, nullable=False),
+)
+Index(
+    "answered_once",
+    *(_calls.c[name] for name in ("role", "model", "item_id", "repeat", "attempt")),
+    unique=True,
+    sqlite_where=_calls.c.error.is_(None),
+)
+_judgements = Table(
+    "judgements",
+    _metadata,
+    Column("item_id", Text, primary_key=True),
+    Column("judge", Text, primary_key=True),
+    Column("repeat", Integer, primary_key=True),
+    Column("judgement_json", Text, nullable=False),
+)
+for _table in (_calls, _judgements):
+    for _verb in ("UPDATE", "DELETE"):
+        _rule = DDL(  # type: ignore[no-untyped-call]
+            f"CREATE TRIGGER {_table.name}_no_{_verb.lower()} BEFORE {_verb} ON {_table.name} "
+            "BEGIN SELECT RAISE(ABORT, 'a run is append-only'); END"
+        )
+        event.listen(_table, "after_create", _rule)
+
+
+@dataclass(frozen=True)
+class CallRow:
+    """One call: who was asked about what, what was sent, and the reply or the error.
+
+    Times: `latency` in seconds, `called_at` in UTC microseconds. `cost` is in US dollars.
+    """
+
+    role: EvaluationRole
+    model: str
+    item_id: str
+    repeat: int = 0
+    attempt: int = 0
+    request_key: str = ""
+    prompt_hash: str = ""
+    parameters_json: str = "{}"
+    sent_json: str = "{}"
+    text: str | None = None
+    finish_reason: str | None = None
+    error: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    latency: float = 0.0
+    called_at: int = 0
+
+
+def call_row(
+    request: Request,
+    model: str,
+    item_id: str,
+    *,
+    reply: Reply | None = None,
+    error: str | None = None,
+    finish_reason: str | None = None,
+    repeat: int = 0,
+    attempt: int = 0,
+    sent: Mapping[str, object] | None = None,
+) -> CallRow:
+    """Return the row of a call that brought `reply`, ended in `error`, or was filtered."""
+    usage = reply.usage if reply else Usage()
+    return CallRow(
+        role=EvaluationRole(request.role),
+        model=model,
+        item_id=item_id,
+        repeat=repeat,
+        attempt=attempt,
+        request_key=request.key(model),
+        prompt_hash=request.prompt_hash,
+        parameters_json=canonical_json(vars(request.parameters)),
+        sent_json=canonical_json(sent or {}),
+        text=_storable(reply.text) if reply else None,
+        finish_reason=reply.finish_reason if reply else finish_reason,
+        error=error,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost=usage.cost,
+        latency=reply.latency if reply else 0.0,
+        called_at=now(),
+    )
+
+
+_FIELDS = tuple(field.name for field in fields(CallRow))
+
+
+class RunStore:
+    """A run's database, used from one thread of its own; `query` reads from any thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self._engine: Engine = open_owner(folder / FILE_NAME)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-store")
+        _metadata.create_all(self._engine)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.shutdown()
+        self._engine.dispose()
+
+    async def keep(self, row: CallRow) -> None:
+        """Commit a call."""
+        await self._in_thread(lambda: self._insert(_calls, vars(row)))
+
+    async def keep_judgement(self, item_id: str, judge: str, repeat: int, text: str) -> None:
+        """Commit an accepted judgement."""
+        values = {"item_id": item_id, "judge": judge, "repeat": repeat, "judgement_json": text}
+        await self._in_thread(lambda: self._insert(_judgements, values))
+
+    def keep_all(self, rows: Sequence[CallRow]) -> None:
+        """Commit many calls at once."""
+        with self._engine.begin() as connection:
+            connection.execute(insert(_calls), [vars(row) for row in rows])
+
+    def responses(self) -> dict[str, CallRow]:
+        """Return the evaluated model's replies, by item."""
+        return {row.item_id: row for row in self.calls(EvaluationRole.EVALUATED)}
+
+    def calls(self, role: EvaluationRole, model: str | None = None) -> list[CallRow]:
+        """Return the answered calls of a role, in order of arrival."""
+        query = select(_calls).where(_calls.c.role == role, _calls.c.error.is_(None))
+        if model is not None:
+            query = query.where(_calls.c.model == model)
+        query = query.with_only_columns(*(_calls.c[name] for name in _FIELDS))
+        return [CallRow(**row) for row in self._rows(query.order_by(_calls.c.id))]
+
+    def errors(self, role: EvaluationRole) -> dict[str, str]:
+        """Return the last error of each item that a role was asked about, whatever came after."""
+        query = select(_calls.c.item_id, _calls.c.error).where(
+            _calls.c.role == role, _calls.c.error.is_not(None)
+        )
+        return {row["item_id"]: row["error"] for row in self._rows(query.order_by(_calls.c.id))}
+
+    def judgements(self) -> dict[tuple[str, int], dict[str, str]]:
+        """Return judgement JSON by item, for each judge and repeat."""
+        found: dict[tuple[str, int], dict[str, str]] = {}
+        for row in self._rows(select(_judgements).order_by(_judgements.c.item_id)):
+            key = (row["judge"], row["repeat"])
+            found.setdefault(key, {})[row["item_id"]] = row["judgement_json"]
+        return found
+
+    def spent(self) -> tuple[int, float | None]:
+        """Return tokens and US dollars of all calls; None where a cost is unknown."""
+        query = select(
+            func.coalesce(func.sum(_calls.c.input_tokens + _calls.c.output_tokens), 0).label("n"),
+            func.coalesce(func.sum(_calls.c.cost), 0.0).label("cost"),
+            func.count().filter(_calls.c.cost.is_(None), _calls.c.text.is_not(None)).label("free"),
+        )
+        row = self._rows(query)[0]
+        return int(row["n"]), None if row["free"] else float(row["cost"])
+
+    def _rows(self, query: Select[Any]) -> list[dict[str, Any]]:
+        with self._engine.execution_options(write=False).begin() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+    def _insert(self, table: Table, values: dict[str, Any]) -> None:
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(insert(table), values)
+        except IntegrityError:
+            # Another process was first: its row stands.
+            return
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        # Shielded: cancelling the caller lets a commit finish.
+        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, work))
+
+
+def _storable(text: str) -> str:
+    return text.encode(errors="replace").decode()

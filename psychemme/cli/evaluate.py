@@ -1,0 +1,109 @@
+"""`psychemme evaluate`."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from psychemme.cli.app import app, out, plain
+from psychemme.cli.running import progress_bar, shown_on, stop_on_signals, stopped
+from psychemme.errors import Stopped
+
+
+@app.command()
+def evaluate(
+    release: Annotated[Path, typer.Argument(help="The release folder.")],
+    model: Annotated[
+        list[str],
+        typer.Option(
+            help="Model to evaluate; may be given again. Without a model of language: random, "
+            "majority-position, most-frequent, longest-option, signal."
+        ),
+    ],
+    condition: Annotated[
+        str, typer.Option(help="full, question-only, asr-only, visual-only or single-image.")
+    ] = "full",
+    history: Annotated[
+        str, typer.Option(help="History of Memory items: matched, none or mismatched:SEED.")
+    ] = "matched",
+    frames: Annotated[
+        int | None,
+        typer.Option(min=0, max=64, help="Frames an episode.  [default: 1 a second, at most 64]"),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N items.")] = None,
+    media: Annotated[
+        Path | None,
+        typer.Option(help="Folder with the clips.  [default: the release's folder, then this one]"),
+    ] = None,
+    runs: Annotated[Path, typer.Option("--out", help="Where run folders go.")] = Path("runs"),
+    base_url: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint.")] = None,
+    concurrency: Annotated[int | None, typer.Option(help="Calls in flight at once.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the random baseline.")] = None,
+    budget: Annotated[float | None, typer.Option(min=0, help="Stop at so many US dollars.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the newest run.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start another run; nothing is deleted.")
+    ] = False,
+) -> None:
+    """Ask models about every item of a release; one run folder for each model."""
+    if resume and fresh:
+        raise typer.BadParameter("--resume and --fresh exclude each other")
+    mode = "resume" if resume else "fresh" if fresh else None
+    flags = {"base_url": base_url, "concurrency": concurrency, "seed": seed}
+    shape = (condition, history, frames, limit)
+    asyncio.run(_evaluate(release, model, shape, media, runs, flags, mode, budget))
+
+
+async def _evaluate(
+    root: Path,
+    models: list[str],
+    shape: tuple[str, str, int | None, int | None],
+    media: Path | None,
+    runs: Path,
+    flags: dict[str, Any],
+    mode: str | None,
+    budget: float | None,
+) -> None:
+    from evaluation.inputs import make_policy
+    from evaluation.runs import Plan, evaluations
+    from psychemme.clients.cards import load_cards
+    from psychemme.config import load_settings
+    from psychemme.release.read import read_release
+
+    condition, history, frames, limit = shape
+    stop = stop_on_signals()
+    policy = make_policy(condition, history, frames)
+    folders = (media,) if media else (root, Path())
+    plan = Plan(read_release(root), folders, runs, policy, limit)
+    effective, cards = load_settings(Path(), flags), load_cards(Path())
+    unanswered = 0
+    names = list(dict.fromkeys(models))
+    async with evaluations(plan, names, effective, cards, stop, mode, budget) as found:
+        with progress_bar("evaluate") as bar:
+            for evaluation in found:
+                evaluation.report = shown_on(bar, evaluation.manifest.model)
+                try:
+                    done = await evaluation.finish()
+                except Stopped as stop_:
+                    problem = str(stop_) or "Stopped with work left."
+                    raise stopped(problem, "Run it again with --resume to go on.") from None
+                unanswered += done.planned - done.settled
+    for evaluation in found:
+        _print(evaluation)
+    if unanswered:
+        raise stopped(
+            f"{unanswered} items have no response.", "Run it again with --resume to ask for them."
+        )
+
+
+def _print(evaluation: Any) -> None:  # noqa: ANN401
+    done = evaluation.progress
+    failures = ", ".join(f"{plain(r)} {n}" for r, n in sorted(done.failures.items())) or "none"
+    out.print(
+        f"{plain(str(evaluation.folder))}: planned {done.planned}  responses {done.settled}  "
+        f"failures: {failures}",
+        soft_wrap=True,
+    )
+    if (chance := evaluation.manifest.chance) is not None:
+        out.print(f"chance earns {100 * chance:.1f}% of these items on average", soft_wrap=True)

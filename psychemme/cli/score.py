@@ -1,0 +1,97 @@
+"""`psychemme score`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from psychemme.cli.app import JsonOption, app, out, plain, print_json
+
+JudgeOption = Annotated[
+    str | None, typer.Option(help="Whose labels to use.  [default: the only judge's]")
+]
+RepeatOption = Annotated[int, typer.Option(min=0, help="Which repeat of the judge, from 0.")]
+ReleaseOption = Annotated[
+    Path | None, typer.Option(help="The release.  [default: where the runs found it]")
+]
+
+
+@app.command()
+def score(
+    run: Annotated[list[Path] | None, typer.Argument(help="Run folders.")] = None,
+    release: ReleaseOption = None,
+    responses: Annotated[
+        Path | None, typer.Option(help="Responses made elsewhere, as JSON Lines.")
+    ] = None,
+    judgements: Annotated[
+        Path | None, typer.Option(help="Judgements made elsewhere, as JSON Lines.")
+    ] = None,
+    judge: JudgeOption = None,
+    repeat: RepeatOption = 0,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Add 95% intervals (paired episode bootstrap).")
+    ] = False,
+    allow_unscored: Annotated[
+        bool,
+        typer.Option("--allow-unscored", help="Print bounds where items could not be scored."),
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Score runs: Raw and Verified, by capability and as the mean over capabilities."""
+    from evaluation.score import refuse_unscored, score_files, score_folder
+    from evaluation.score_json import as_json
+
+    if run and (responses or judgements):
+        raise typer.BadParameter("name run folders, or --responses, not both")
+    if responses and release:
+        scored = score_files(release, responses, judgements)
+    elif run:
+        scored = [score_folder(folder, release, judge, repeat) for folder in run]
+    else:
+        raise typer.BadParameter("name run folders, or --release with --responses")
+    if not allow_unscored:
+        refuse_unscored(scored)
+    shown = [as_json(one, intervals=intervals) for one in scored]
+    if json:
+        print_json({"runs": shown})
+        return
+    names = [_name(one.model, one.is_self) for one in scored]
+    out.print(_overall(names, shown))
+    for measure in ("raw", "verified"):
+        out.print(_by_capability(names, shown, measure))
+    for one in shown:
+        for what in ("failures", "unscored"):
+            if one.get(what):
+                listed = ", ".join(f"{plain(reason)} {n}" for reason, n in one[what].items())
+                out.print(f"{plain(one['model'])}: {what}: {listed}")
+
+
+def _name(model: str, is_self: bool) -> str:
+    return plain(model) + (" (self)" if is_self else "")
+
+
+def _overall(names: list[str], shown: list[dict[str, Any]]) -> Table:
+    table = Table("model", "condition", "n", "failed", "unscored", "Raw", "Verified")
+    table.title = "Scores in percent, mean over capabilities"
+    for name, one in zip(names, shown, strict=True):
+        counts = (one["n"], sum(one["failures"].values()), sum(one.get("unscored", {}).values()))
+        figures = (_figure(one, "raw"), _figure(one, "verified"))
+        table.add_row(name, plain(one["condition"]), *map(str, counts), *figures)
+    return table
+
+
+def _by_capability(names: list[str], shown: list[dict[str, Any]], measure: str) -> Table:
+    codes = list(shown[0]["capabilities"])
+    table = Table("model", *codes, title=f"{measure.capitalize()} by capability")
+    for name, one in zip(names, shown, strict=True):
+        table.add_row(name, *(_figure(one["capabilities"][code], measure) for code in codes))
+    return table
+
+
+def _figure(shown: dict[str, Any], measure: str) -> str:
+    point, ci = shown[measure], shown.get(f"{measure}_ci")
+    bounds = shown.get(f"{measure}_bounds")
+    if point is None:
+        return "–" if not bounds or None in bounds else f"{bounds[0]:.1f} to {bounds[1]:.1f}"
+    return f"{point:.1f}" if not ci else f"{point:.1f} [{ci[0]:.1f}, {ci[1]:.1f}]"
