@@ -1,6 +1,7 @@
 # The whole life of a checkout. Needs Python 3.11, git and make; nothing else, and no key.
 #
 #   make demo       install what is locked, run the main job on the bundled sample
+#   make evaluate-example  evaluate the baselines on an example release of the demo's candidates
 #   make test       install what tests need, run the default tests
 #   make test-slow  the tests that take longer than a few seconds
 #   make check      every static check, as CI and pre-commit run them
@@ -29,10 +30,14 @@ editable = uv pip install --quiet --no-deps --no-build-isolation -e . || \
 compile = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate
 
-.PHONY: demo test test-slow check generated lock clean
+.PHONY: demo evaluate-example test test-slow check generated lock clean
 
 demo: .venv/demo.installed
 	python examples/demo.py demo-workspace
+
+evaluate-example: .venv/demo.installed
+	test -f demo-workspace/state.db || python examples/demo.py demo-workspace
+	python examples/evaluate_example.py demo-workspace demo-evaluation
 
 test: .venv/dev.installed
 	pytest -n 2 -m "not slow" $(PYTEST_ARGS)
@@ -61,7 +66,7 @@ lock: .venv/uv.installed
 	$(compile) --no-deps requirements/llama.in -o requirements/llama.txt
 
 clean:
-	rm -rf .venv demo-workspace build *.egg-info .coverage .hypothesis .import_linter_cache \
+	rm -rf .venv demo-workspace demo-evaluation build *.egg-info .coverage .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache
 
 .venv/uv.installed: requirements/uv.txt

@@ -4,6 +4,8 @@
 
 The real graph, sampler, prompts, checks and SQLite stores, with a scripted model: of the
 candidates 60% take no refinement, 25% one and 15% two, half of the single ones by a new answer.
+The model's card bounds the calls; a quarter more candidates are in hand, so that a call can start
+while another candidate's rows are written.
 Prints calls, ideal, wall clock, their ratio and the CPU time per candidate; exits with 1 where the
 ratio is above 1.20.
 """
@@ -140,15 +142,21 @@ def prepare(root: Path, count: int, concurrency: int) -> None:
         "total": count,
         "targets": [{"capability": "G", "format": "single", "count": count}],
         # With one cell alone, `close_after` would bound the first batches instead of the slots.
-        "sampling": {"batch": concurrency, "per_episode": count, "close_after": count},
+        "sampling": {"batch": _in_hand(concurrency), "per_episode": count, "close_after": count},
     }
     (root / "plan.yaml").write_text(yaml.safe_dump(plan), encoding="utf-8")
+    card = {"name": "scripted", "limits": {"concurrency": concurrency}}
+    (root / "models.yaml").write_text(yaml.safe_dump({"cards": [card]}), encoding="utf-8")
     with ClipStore(workspace.database) as clips:
         for number in range(CLIPS):
             clip = _clip(number)
             clips.put_clip(clip)
             episodes = [_episode(clip, place) for place in range(EPISODES_PER_CLIP)]
             clips.save_preparation(clip, 1, "hash", "sidecar", {}, episodes)
+
+
+def _in_hand(concurrency: int) -> int:
+    return concurrency + concurrency // 4
 
 
 def _clip(number: int) -> ClipRecord:
@@ -186,7 +194,7 @@ async def measure(root: Path, count: int, concurrency: int, seconds: float) -> f
     def make(_name: str, _endpoint: EndpointSettings) -> Client:
         return client
 
-    flags = {"model": "scripted", "plan": root / "plan.yaml", "concurrency": concurrency}
+    flags = {"model": "scripted", "plan": root / "plan.yaml", "concurrency": _in_hand(concurrency)}
     settings = load_settings(root, flags)
     stop, spending = asyncio.Event(), Spending(cache=False)
     job: Generation

@@ -15,6 +15,8 @@ from psychology_kb.load import CapabilityCard
 
 _NEAR_DUPLICATE = 95
 _TOLERANCE_S = 0.05
+_RESPONSES = frozenset({Capability.RESPONSE, Capability.ACTION, Capability.RISK})
+_OBSERVED = frozenset({Modality.SPEECH, Modality.VISUAL, Modality.PROSODY})
 
 
 def defects(
@@ -25,6 +27,7 @@ def defects(
         *_options(question, form),
         *_answer(question, reference, form),
         *_cues(reference, episode),
+        *_outcomes(question, reference, card),
         *_target(question, card, episode),
     )
 
@@ -60,6 +63,16 @@ def _cues(reference: Reference, episode: Episode) -> Iterator[Defect]:
         yield Defect(code=ProposalDefect.CUE_DEFECT)
     for index, cue in enumerate(reference.cues):
         if not _is_grounded(cue, episode):
+            yield Defect(code=ProposalDefect.CUE_DEFECT, cue_index=index)
+
+
+def _outcomes(question: Question, reference: Reference, card: CapabilityCard) -> Iterator[Defect]:
+    """Yield a defect for each cue of a response that shows what came after its decision time."""
+    moment = question.decision_time
+    if card.code not in _RESPONSES or moment is None:
+        return
+    for index, cue in enumerate(reference.cues):
+        if cue.modality in _OBSERVED and cue.end > moment + _TOLERANCE_S:
             yield Defect(code=ProposalDefect.CUE_DEFECT, cue_index=index)
 
 

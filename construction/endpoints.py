@@ -7,7 +7,7 @@ reply passes none of the others; a retry queues like any call.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from psychemme.clients.budget import Budget, BudgetedClient, Price, PricedClient
@@ -105,7 +105,8 @@ async def open_clients(
     limiters = _limiters(terms, places, stop)
 
     def wrapped(role: AgentRole, model: str) -> Client:
-        client: Client = StoppableClient(make(model, endpoint), stop)
+        # Retries are made out here, where each waits its turn, and not inside the SDK.
+        client: Client = StoppableClient(make(model, replace(endpoint, max_retries=0)), stop)
         if model == SIGNAL:
             return client
         price = terms[model].price

@@ -22,7 +22,9 @@ def generate(
     answer_model: Annotated[str | None, typer.Option(help="Answer Agent's model.")] = None,
     critic_model: Annotated[str | None, typer.Option(help="Critic Agent's model.")] = None,
     base_url: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint.")] = None,
-    count: Annotated[int | None, typer.Option(min=1, max=10**9, help="Candidates to start.")] = None,
+    count: Annotated[
+        int | None, typer.Option(min=1, max=10**9, help="Candidates to start.")
+    ] = None,
     until_covered: Annotated[
         bool, typer.Option("--until-covered", help="Go on until every cell is met or infeasible.")
     ] = False,

@@ -14,6 +14,8 @@ from psychemme.clients.failures import ReplyFault
 from psychemme.clients.openai_completion import Completion, read_completion
 from psychemme.clients.openai_messages import chat_body
 from psychemme.clients.protocol import Reply, Request
+from psychemme.clients.retries import Throttled, Unanswered, advice
+from psychemme.clients.size import timeout_for
 from psychemme.clients.structured import next_mode
 from psychemme.errors import ConfigError, EndpointError, PsychemmeError, ReplyError
 
@@ -76,7 +78,7 @@ class OpenAICompatibleClient:
         self.card = card or generic_card(model)
         self._key_variable = key_variable
         self._address = _address(base_url, api_key)
-        self._pause = pause
+        self._timeout, self._pause = timeout, pause
         self._dialect = _Dialect(self.card.json_mode, self.card.token_limit)
         # At debug level the SDK logs whole requests, which hold references and cues.
         logging.getLogger("openai").setLevel(logging.WARNING)
@@ -127,7 +129,12 @@ class OpenAICompatibleClient:
         tried = self._dialect
         body = await asyncio.to_thread(chat_body, request, self.model, self.card, *tried)
         try:
-            response = await self._sdk.post("/chat/completions", cast_to=httpx2.Response, body=body)
+            response = await self._sdk.post(
+                "/chat/completions",
+                cast_to=httpx2.Response,
+                body=body,
+                options={"timeout": timeout_for(request, self._timeout)},
+            )
             return response.text
         except openai.OpenAIError as error:
             fault = error
@@ -160,7 +167,7 @@ class OpenAICompatibleClient:
     def _refusal(self, problem: str, status: int, action: str) -> EndpointError:
         return EndpointError(f"{self._address} {problem} (HTTP {status}).", action, status)
 
-    def _unanswered(self, fault: openai.OpenAIError) -> EndpointError:
+    def _unanswered(self, fault: openai.OpenAIError) -> Unanswered:
         tries, why = 1, "connection failed"
         if isinstance(fault, openai.APIError):
             tries += int(fault.request.headers.get("x-stainless-retry-count", 0))
@@ -170,7 +177,12 @@ class OpenAICompatibleClient:
         elif isinstance(fault, openai.APIStatusError):
             why = f"HTTP {fault.status_code}"
         counted = "1 try" if tries == 1 else f"{tries} tries"
-        return EndpointError(f"{self._address} did not answer after {counted} ({why}).", action)
+        problem = f"{self._address} did not answer after {counted} ({why})."
+        if not isinstance(fault, openai.APIStatusError):
+            return Unanswered(problem, action)
+        if fault.status_code != 429:
+            return Unanswered(problem, action, fault.status_code)
+        return Throttled(problem, action, advice(fault.response.headers))
 
 
 def _other_dialect(tried: _Dialect, fault: openai.OpenAIError) -> _Dialect | None:

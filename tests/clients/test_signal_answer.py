@@ -142,7 +142,7 @@ async def test_all_that_is_said_in_a_window_or_on_one_side():
         (f'What is said immediately after "{SPOON}"?', REFUSED),
         (f'Which words come just before "{SPOON}"?', STOVE),
         ("What is requested in this scene?", SPOON),
-        ("What does someone turn down?", REFUSED),
+        ("What does someone turn down?", "please leave the spoon alone."),
         ("What is said last?", LINES[6][2]),
         ("What is said first?", LINES[0][2]),
         ("What preference from the history matters for the soup?", HISTORY[0].text),
@@ -252,3 +252,15 @@ def test_a_role_imports_the_tables_and_no_other_role(role):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(prefix):
                 assert node.module.removeprefix(prefix).split(".")[0] in ("facts", role), file
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Please take a seat at the table.", "Look, the birds are back.", "The soup is on the stove."],
+)
+async def test_words_that_call_for_nothing_support_no_option(text):
+    episode = Episode(duration=6.0, transcript=(utterance(1.0, 3.0, text),))
+    options = ("Come on, let me do it.", "All right, it is up to you.", "Here you are.")
+    asked = f'Someone says "{text}" Which of these would be the most fitting reply?'
+    reply = await ask(asked, options, moment=3.0, episode=episode)
+    assert reply.flag is AnswerFlag.INSUFFICIENT_SUPPORT

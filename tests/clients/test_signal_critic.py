@@ -6,6 +6,9 @@ import pytest
 
 from psychemme.clients.protocol import Request
 from psychemme.clients.signal import SignalClient
+from psychemme.clients.signal.critic.measure import Bench, silence_is_clear
+from psychemme.clients.signal.critic.premise import kind_of
+from psychemme.clients.signal.critic.timeline import Timeline
 from psychemme.episode import Episode, Interval, Signals, Utterance
 from psychemme.items import Critique, Cue, IndependentAnswer, Option, Question, Reference
 from psychemme.vocabulary import (
@@ -44,6 +47,8 @@ async def criticise(
     form=Format.SINGLE,
     cues=(SAID,),
     flag=None,
+    norms=(),
+    moment=None,
 ):
     options = tuple(Option(id=i, text=t) for i, t in zip("ABCDEF", texts, strict=False))
     agreement = None if form is Format.OPEN else answer == reference
@@ -56,10 +61,12 @@ async def criticise(
         inputs={
             "episode": EPISODE,
             "card": SimpleNamespace(code=Capability(code), subcategories=()),
-            "norms": (),
+            "norms": norms,
             "distinctions": (),
             "format": form,
-            "question": Question(subcategory="any", question=question, options=options),
+            "question": Question(
+                subcategory="any", question=question, options=options, decision_time=moment
+            ),
             "reference": Reference(answer=reference, cues=cues),
             "independent": IndependentAnswer(answer=answer, flag=flag),
             "agreement": agreement,
@@ -170,9 +177,10 @@ async def test_flags_are_defects_of_the_proposal():
     ("answer", "wanted"),
     [
         (LINES[2][2], (1.0, 1.0)),
-        ("pass me the map please", (1.0, 0.5)),
+        ("pass me the map please", (1.0, 1.0)),
+        ("the map is over there", (0.0, 0.5)),
         ("The sea is calm today.", (0.0, 0.0)),
-        (f"{LINES[2][2]} {LINES[3][2]} And so on and so forth.", (0.5, 1.0)),
+        (f"{LINES[2][2]} {LINES[3][2]} And so on and so forth.", (0.0, 1.0)),
     ],
 )
 async def test_open_answers_are_credited_both_ways(answer, wanted):
@@ -186,3 +194,65 @@ async def test_an_open_answer_from_before_the_quote_is_out_of_order():
     question = f'What is said directly after "{LINES[1][2]}"?'
     critique = await criticise(question, (), LINES[2][2], LINES[0][2], form=Format.OPEN)
     assert critique.reasoning_defects == (ReasoningDefect.WRONG_ORDER,)
+
+
+NORM = SimpleNamespace(
+    trigger="request",
+    applies_to=("S",),
+    fitting=("Sure, I will do that now.",),
+    unfitting=("Ask someone else for once.", "Do not bother me with that."),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "sound"),
+    [
+        (LINES[2][2], True),
+        (LINES[1][2], False),
+        (LINES[3][2], False),
+    ],
+)
+async def test_a_ready_made_reply_confirms_nothing_without_its_trigger(text, sound):
+    start, end = next((s, e) for s, e, line in LINES if line == text)
+    cue = Cue(start=start, end=end, modality=Modality.SPEECH, description=f'Someone says "{text}"')
+    options = (*NORM.unfitting, *NORM.fitting)
+    question = f'Someone says "{text}" Which of these would be the most fitting reply?'
+    critique = await criticise(question, options, "C", "C", code="S", cues=(cue,), norms=(NORM,))
+    assert critique.cue_support is sound
+    assert (ProposalDefect.UNSUPPORTED_PREMISE in codes(critique)) is not sound
+
+
+async def test_a_cue_after_the_decision_time_is_located():
+    question = f'Someone says "{LINES[2][2]}" Which of these would be the most fitting reply?'
+    critique = await criticise(question, TEXTS, "B", "B", code="S", moment=7.0)
+    assert (ProposalDefect.CUE_DEFECT, 0) in [
+        (defect.code, defect.cue_index) for defect in critique.proposal_defects
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Please take a seat at the kitchen table.", "invitation"),
+        ("May I push you up the hill?", "offer"),
+        ("I like to be asked before people help me.", "preference"),
+        ("Not yet, please, let me finish this message first.", "refusal"),
+        ("Wait, let me finish my story.", "ongoing_speech"),
+        ("What should I add to your cup?", "question"),
+        ("The train was late.", None),
+    ],
+)
+def test_the_longest_stock_phrase_tells_what_an_utterance_does(text, kind):
+    assert kind_of(text) == kind
+
+
+@pytest.mark.parametrize(("second", "clear"), [(1.2, True), (1.45, False)])
+def test_a_longest_pause_hardly_longer_than_another_is_unclear(second, clear):
+    at, speech = 0.0, []
+    for gap in (1.5, second, 0.3):
+        speech.append(Interval(start=at, end=at + 1.0))
+        at += 1.0 + gap
+    episode = Episode(duration=at, signals=Signals(speech=tuple(speech)))
+    speechless = Question(subcategory="any", question="What follows the longest pause?")
+    bench = Bench(episode, Timeline.of(episode), (), speechless, "G")
+    assert silence_is_clear(bench) is clear

@@ -24,7 +24,15 @@ from psychemme.episode import (
     VoiceTurn,
     Word,
 )
-from psychemme.items import Critique, IndependentAnswer, Option, Proposal, Question
+from psychemme.items import (
+    Critique,
+    Cue,
+    IndependentAnswer,
+    Option,
+    Proposal,
+    Question,
+    Reference,
+)
 from psychemme.vocabulary import LOOK_AGAIN, AgentRole, Capability, Format
 from psychology_kb.load import load_profile
 
@@ -192,7 +200,7 @@ async def call(role: AgentRole, schema, inputs, seed=0, draw=0):
     return schema.model_validate_json((await SignalClient().complete(request)).text)
 
 
-async def propose(ep, code, form, earlier=(), feedback=(), seed=0):
+async def propose(ep, code, form, earlier=(), feedback=(), seed=0, ordinal=0):
     card = KB.card(code)
     return await call(
         AgentRole.QUESTION,
@@ -203,6 +211,7 @@ async def propose(ep, code, form, earlier=(), feedback=(), seed=0):
             "norms": KB.norms_for(code),
             "distinctions": KB.distinctions,
             "format": form,
+            "ordinal": ordinal,
             "earlier": tuple(earlier),
             "feedback": tuple(feedback),
         },
@@ -573,3 +582,40 @@ async def test_answers_are_above_chance_on_the_bundled_sample(family, record_pro
     right, total, level = await score(form, scripts)
     record_property("accuracy", right / total)
     assert right / total > 0.35 + level
+
+
+INVITATIONS = ("Please take a seat at the kitchen table.", "Look at the white birds on the water.")
+
+
+async def misread(text, norm, code):
+    """Return answer and critique of an item that takes `text` for the trigger of `norm`."""
+    ep = Episode(duration=6.0, transcript=(Utterance(start=1.0, end=4.0, text=text),))
+    ask = f'Someone says "{text}" Which of these would be the most fitting reply?'
+    _, options, _, _ = item(ask, norm.fitting[:1], norm.unfitting[:3])
+    question = Question(subcategory="any", question=ask, options=options, decision_time=4.0)
+    answer = await reply(ep, Format.SINGLE, question)
+    said = Cue(start=1.0, end=4.0, modality="speech", description=f'Someone says "{text}"')
+    critique = await call(
+        AgentRole.CRITIC,
+        Critique,
+        {
+            "episode": ep,
+            "card": KB.card(code),
+            "norms": KB.norms_for(code),
+            "distinctions": KB.distinctions,
+            "format": Format.SINGLE,
+            "question": question,
+            "reference": Reference(answer="A", cues=(said,)),
+            "independent": answer,
+            "agreement": answer.answer == "A",
+        },
+    )
+    return answer, critique
+
+
+@pytest.mark.parametrize("norm", KB.norms_for(Capability.RESPONSE), ids=lambda norm: norm.id)
+async def test_a_misread_trigger_is_caught_by_the_critic_and_nearly_always_by_the_answerer(norm):
+    texts = (*SAYINGS["statement"], *INVITATIONS)
+    found = [await misread(text, norm, Capability.RESPONSE) for text in texts]
+    assert not any(critique.cue_support for _, critique in found)
+    assert sum(answer.answer == "A" for answer, _ in found) <= 1

@@ -1,6 +1,7 @@
 """The proposer of the signal baseline: sound questions, honest refusals, revisions that revise."""
 
 import os
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -14,7 +15,19 @@ from rapidfuzz import fuzz
 
 from psychemme.clients.protocol import Parameters, Request
 from psychemme.clients.signal import SignalClient
-from psychemme.episode import Episode, FaceSample, HistoryEntry, Interval, Signals, Utterance, Word
+from psychemme.clients.signal.question.draft import Scene
+from psychemme.clients.signal.question.speech_acts import acts
+from psychemme.clients.signal.question.utterances import held
+from psychemme.episode import (
+    Episode,
+    FaceSample,
+    HistoryEntry,
+    Interval,
+    Signals,
+    Utterance,
+    VoiceTurn,
+    Word,
+)
 from psychemme.items import Defect, Proposal
 from psychemme.vocabulary import AgentRole, Capability, Format, Modality, ProposalDefect
 
@@ -24,7 +37,7 @@ LINES = (
     (5.5, 7.5, "Could you hold the ladder for me?"),
     (8.9, 10.5, "No, I would rather not do that."),
     (10.9, 13.0, "Then please call my sister Anna."),
-    (14.6, 17.0, "My tea has gone quite cold."),
+    (14.6, 17.0, "Your tea has gone quite cold."),
     (17.3, 19.0, "Good morning to you."),
     (19.9, 22.0, "The lamp in the hall is new."),
 )
@@ -68,7 +81,7 @@ ASKED = [
 ]
 
 
-async def text_of(code, form, *, earlier=(), feedback=(), seed=0, episode=EPISODE):
+async def text_of(code, form, *, earlier=(), feedback=(), seed=0, episode=EPISODE, ordinal=0):
     subcategories = tuple(
         SimpleNamespace(id=name, needs_history=False) for name in ("first", "second")
     )
@@ -84,6 +97,7 @@ async def text_of(code, form, *, earlier=(), feedback=(), seed=0, episode=EPISOD
             "norms": (NORM,),
             "distinctions": (),
             "format": form,
+            "ordinal": ordinal,
             "earlier": tuple(earlier),
             "feedback": tuple(feedback),
         },
@@ -175,10 +189,16 @@ async def test_the_right_option_stands_anywhere():
 async def test_a_condemned_fact_is_not_asked_again(code, form, code_of_defect):
     first = await propose(code, form)
     second = await propose(code, form, earlier=[first], feedback=[Defect(code=code_of_defect)])
-    if second.declined is None:
-        assert facts(first) != facts(second)
-    else:
+    if second.declined is not None:
         assert "not asked already" in second.declined
+    elif code_of_defect is ProposalDefect.NOT_REPRODUCED:
+        assert asked(first) != asked(second)
+    else:
+        assert facts(first) != facts(second)
+
+
+def asked(proposal):
+    return facts(proposal), {option.text for option in proposal.question.options}
 
 
 def facts(proposal):
@@ -215,7 +235,7 @@ async def test_when_every_fact_is_spent_it_declines():
         proposal = await propose("N", Format.SINGLE, earlier=earlier, feedback=lost)
         if proposal.declined:
             break
-        assert facts(proposal) not in [facts(old) for old in earlier]
+        assert asked(proposal) not in [asked(old) for old in earlier]
         earlier.append(proposal)
     assert proposal.declined
     assert earlier
@@ -257,3 +277,127 @@ tests = runpy.run_path({str(Path(__file__).resolve())!r})
 for code, form in tests["ASKED"]:
     print(asyncio.run(tests["text_of"](code, form)))
 """
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Please take a seat at the kitchen table.", ("invitation",)),
+        ("May I push you up the hill?", ("offer",)),
+        ("I like to be asked before people help me.", ("preference",)),
+        ("Wait, let me finish my story.", ("hold",)),
+        ("Not yet, please, let me finish this message first.", ("refusal",)),
+        ("Peter, could you hold the ladder for me?", ("request",)),
+        ("Just sit here with me.", ("request",)),
+        ("What should I add to your cup?", ()),
+        ("What will you bring to the party?", ()),
+        ("I can see that.", ()),
+        ("I need to leave at nine.", ()),
+    ],
+)
+def test_acts_are_told_apart(text, wanted):
+    assert acts(text) == wanted
+
+
+def spoken_as(*pieces, pauses=(), voices=()):
+    """Return an episode of (start, end, text) pieces with a word time for each word."""
+    transcript = []
+    for start, end, text in pieces:
+        step = (end - start) / len(text.split())
+        words = tuple(
+            Word(start=start + i * step, end=start + (i + 1) * step, text=word)
+            for i, word in enumerate(text.split())
+        )
+        transcript.append(Utterance(start=start, end=end, text=text, words=words))
+    turns = tuple(VoiceTurn(start=s, end=e, voice=v) for s, e, v in voices)
+    gaps = tuple(Interval(start=s, end=e) for s, e in pauses)
+    speech = tuple(Interval(start=s, end=e) for s, e, _ in voices)
+    return Episode(
+        duration=20.0,
+        transcript=tuple(transcript),
+        signals=Signals(turns=turns, pauses=gaps, speech=speech),
+    )
+
+
+HESITATING = spoken_as(
+    (1.0, 2.6, "We met the old doctor"),
+    (3.0, 4.0, "at the station."),
+    (5.0, 6.5, "Good for both of you."),
+    voices=((1.0, 2.6, 1), (3.0, 4.0, 1), (5.0, 6.5, 2)),
+)
+
+
+def test_an_utterance_broken_off_is_a_fragment_and_so_is_its_rest():
+    scene = Scene.of(HESITATING, (), "G", Format.SINGLE)
+    assert [line.text for line in scene.quotable()] == ["Good for both of you."]
+
+
+def test_a_turn_is_held_only_within_a_clause_of_one_voice():
+    one = (1.0, 4.0, "She said that he came.")
+    pause, turns = ((2.8, 3.1),), ((1.0, 2.8, 1), (3.1, 4.0, 1))
+    ((line, gap),) = held(spoken_as(one, pauses=pause, voices=turns))
+    assert line.text == "She said that"
+    assert line.end <= gap.start
+    other = (turns[0], (3.1, 4.0, 2))
+    assert not list(held(spoken_as(one, pauses=pause, voices=other)))
+    whole = (1.0, 4.0, "She said this, he came.")
+    assert not list(held(spoken_as(whole, pauses=pause, voices=turns)))
+    assert not list(held(spoken_as(one, pauses=((2.8, 4.0),), voices=turns)))
+
+
+@pytest.mark.parametrize("code", "SAR")
+@pytest.mark.parametrize("ordinal", range(3))
+async def test_no_cue_of_a_response_comes_after_its_decision_time(code, ordinal):
+    proposal = await propose(code, Format.SINGLE, ordinal=ordinal)
+    if proposal.question is not None:
+        assert all(
+            cue.end <= proposal.question.decision_time + 0.05 for cue in proposal.reference.cues
+        )
+
+
+@pytest.mark.parametrize(("code", "form"), ASKED)
+async def test_no_two_questions_of_a_kind_are_the_same(code, form):
+    made = [await propose(code, form, seed=i, ordinal=i) for i in range(40)]
+    asked_first = [facts(proposal) for proposal in made if proposal.declined is None]
+    assert asked_first
+    assert len(set(asked_first)) == len(asked_first)
+    assert made[-1].declined
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_a_pause_is_plainly_long_and_every_distractor_plainly_short(seed):
+    proposal = await propose("T", Format.SINGLE, seed=seed, ordinal=seed % 2)
+    question, reference = proposal.question, proposal.reference
+    room = re.search(r"at least (\d\.\d)", question.question)
+    lengths = {option.id: pause_at(float(option.text[:-2])) for option in question.options}
+    longest = lengths.pop(reference.answer)
+    limit = float(room[1]) if room else longest - 0.2
+    assert longest >= limit + 0.2 - 1e-9
+    assert all(length <= limit - 0.2 + 1e-9 for length in lengths.values())
+
+
+def pause_at(time):
+    gaps = (p.end - p.start for p in EPISODE.signals.pauses if p.start - 0.06 <= time <= p.end)
+    return next(gaps, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Anna, can you give me the red cup?", "To give them the red cup."),
+        ("Could you hold it while I climb up?", "To hold it while they climb up."),
+        ("Please don't touch my chair, you forgot.", "To touch their chair."),
+        ("I don't want any advice tonight.", "Any advice tonight."),
+    ],
+)
+async def test_an_open_need_names_what_is_asked_for(text, wanted):
+    episode = Episode(duration=5.0, transcript=(Utterance(start=1.0, end=3.0, text=text),))
+    proposal = await propose("N", Format.OPEN, episode=episode)
+    assert proposal.reference.answer == wanted
+
+
+async def test_a_history_cue_stands_where_the_preference_is_taken_up():
+    proposal = await propose("M", Format.SINGLE)
+    said, remembered = proposal.reference.cues
+    assert remembered.modality is Modality.HISTORY
+    assert (remembered.start, remembered.end) == (said.start, said.end)

@@ -62,7 +62,7 @@ def prompts_with(text: str) -> list[str]:
     earlier = (Proposal(question=question, reference=reference), Proposal(declined=text))
     independent = IndependentAnswer(answer=[text], rationale=text)
     inputs = {
-        "question": card | {"earlier": earlier, "feedback": ()},
+        "question": card | {"ordinal": 0, "earlier": earlier, "feedback": ()},
         "answer": {
             "question": text,
             "options": question.options,

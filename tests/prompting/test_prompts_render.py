@@ -111,6 +111,7 @@ INPUTS = {
     "question": SHARED
     | {
         "card": KB.card(Capability.RESPONSE),
+        "ordinal": 2,
         "earlier": (Proposal(question=QUESTION, reference=REFERENCE), Proposal(declined=HOSTILE)),
         "feedback": (
             Defect(code=ProposalDefect.OPTION_DEFECT, option_id="C"),
@@ -179,7 +180,8 @@ def test_a_prompt_carries_the_hash_of_its_file(prompt_id):
     rendered = render(prompt_id, INPUTS[prompt_id])
     content = (PROMPTS / f"{prompt_id}.md").read_bytes()
     assert rendered.hash == prompt_hash(prompt_id) == hashlib.sha256(content).hexdigest()
-    assert (rendered.prompt_id, rendered.version) == (prompt_id, "1.0.0")
+    version = "1.1.0" if prompt_id == "question" else "1.0.0"
+    assert (rendered.prompt_id, rendered.version) == (prompt_id, version)
 
 
 def test_there_is_a_prompt_for_each_role_and_a_use_for_each_formatter():
@@ -320,3 +322,13 @@ def test_the_template_engine_is_not_imported_before_it_is_needed():
     code = "import sys, prompts.load; sys.exit(any(m.startswith('langchain') for m in sys.modules))"
     root = str(PROMPTS.parent)
     assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("ordinal", "said"),
+    [(0, "the first question of its kind"), (3, "question number 4 of its kind")],
+)
+def test_a_question_is_told_how_many_came_before_it(ordinal, said):
+    user = render("question", INPUTS["question"] | {"ordinal": ordinal}).user
+    assert said in user
+    assert (f"the obvious first {ordinal}" in user) is (ordinal > 0)

@@ -4,6 +4,7 @@ Only norms that these words call up count: where they call up none, no option is
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from psychemme.clients.signal.answer.found import Found, Look, best, unsupported
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 _LATEST_END = 0.15
 _GOES_ON = 1.0
 _CLOSE = 0.35
+_TURN_GAP = 0.55
+_MOST_SENTENCES = 3
+_FADE = 0.9
 _TIE = 0.05
 _TRIGGERS = {
     "refusal": "refusal",
@@ -73,11 +77,21 @@ def _called(look: Look, moment: float) -> dict[str, float]:
         return {}
     if not ends_sentence(said[-1].text) and _go_on(look.words[len(said) :], said[-1].end):
         return {"ongoing_speech": 1.0}
-    reach = 2 if LookAgain.CHECK_WHOLE_EPISODE in look.ways else 1
-    last = " ".join(word.text for run in list(sentences(said))[-reach:] for word in run)
-    weights = {act: weigh(last, act) for act in _TRIGGERS}
+    last = _last_turn(said)
+    weights = {act: max(fade * weigh(text, act) for text, fade in last) for act in _TRIGGERS}
     floor = max(SUPPORTED, max(weights.values()) - _CLOSE)
     return {_TRIGGERS[act]: weight for act, weight in weights.items() if weight >= floor}
+
+
+def _last_turn(said: Sequence[Word]) -> list[tuple[str, float]]:
+    """Return the sentences since the last gap in talk, the latest first, each fading the next."""
+    runs = list(sentences(said))[::-1][:_MOST_SENTENCES]
+    turn = [(" ".join(word.text for word in runs[0]), 1.0)]
+    for later, run in pairwise(runs):
+        if later[0].start - run[-1].end > _TURN_GAP:
+            break
+        turn.append((" ".join(word.text for word in run), _FADE * turn[-1][1]))
+    return turn
 
 
 def _go_on(later: Sequence[Word], end: float) -> bool:

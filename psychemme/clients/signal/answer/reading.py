@@ -47,7 +47,7 @@ _KEYWORDS: dict[Task, re.Pattern[str]] = {
         r"|\bintrusive|\bconsiderate|\btactful|\brestrained|\bpushy|\bwould be\b"
     ),
     Task.FIND_ACT: re.compile(
-        r"\brequest|\bask(?:s|ed|ing)? (?:for|someone|somebody|another|others|the other)\b|\basked for\b"
+        r"\brequest|\bask(?:s|ed|ing)? (?:for|someone|somebody|another|others|the other)\b"
         r"|\brefus|\bdeclin|\bturn(?:s|ed|ing)?\b.*\bdown\b|\breject|\bsay(?:s|ing)? no\b"
         r"|\bwants?\b|\bneeds?\b|\boffer"
     ),

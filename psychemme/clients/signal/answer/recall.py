@@ -6,13 +6,14 @@ from rapidfuzz import fuzz
 
 from psychemme.clients.signal.answer.found import Found, Look, best, unsupported
 from psychemme.clients.signal.answer.reading import Reading
-from psychemme.clients.signal.answer.weighing import weigh
+from psychemme.clients.signal.answer.weighing import SUPPORTED, weigh
 from psychemme.clients.signal.facts import normal, tokens
 from psychemme.vocabulary import Format, LookAgain
 
 _KNOWN = 88.0
 _SAME_WORD = 82.0
 _TIE = 0.05
+_OF_OFFERS = {"help", "asked"}
 _FUNCTION = frozenset(
     {"the", "and", "you", "for", "with", "that", "this", "was", "are", "but", "not", "have", "has"}
 )
@@ -41,9 +42,14 @@ def recall(look: Look, reading: Reading) -> Found:
 
 
 def _now(look: Look, reading: Reading) -> set[str]:
-    """Return the words of the present: those the question quotes, else all that is said."""
+    """Return the words of the present: those the question quotes, else all that is said.
+
+    What is offered, however it is put, is help that can be asked for.
+    """
     if reading.quotes and LookAgain.CHECK_WHOLE_EPISODE not in look.ways:
-        return {token for quote in reading.quotes for token in tokens(quote)}
+        said = {token for quote in reading.quotes for token in tokens(quote)}
+        offered = any(weigh(quote, "offer") >= SUPPORTED for quote in reading.quotes)
+        return said | (_OF_OFFERS if offered else set())
     return {token for word in look.words for token in tokens(word.text)}
 
 

@@ -23,7 +23,8 @@ _WEIGHTS: dict[str, dict[str, float]] = {
     "offer": {
         "would": 0.4, "like": 0.4, "shall": 0.8, "can": 0.3, "could": 0.2, "i": 0.3, "help": 0.3,
         "want": 0.4, "need": 0.1, "you": 0.3, "let": 0.5, "some": 0.1, "do": 0.1, "get": 0.2,
-        "bring": 0.3, "make": 0.2, "carry": 0.3, "should": 0.6, "may": 0.5, "push": 0.2, "change": 0.1,
+        "bring": 0.3, "make": 0.2, "carry": 0.3, "should": 0.6, "may": 0.5, "push": 0.2,
+        "change": 0.1, "will": 0.2,
         "what": -0.5, "when": -0.3, "who": -0.5, "how": -0.4, "where": -0.4, "me": -0.3,
         "wait": -0.3,
     },

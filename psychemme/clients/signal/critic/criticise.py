@@ -33,10 +33,11 @@ _TARGETS = {
 }
 _BEYOND_GROUNDING = re.compile(r"\bwhy\b|\bfeel|\bemotion|\bshould\b")
 _ALIKE = 92.0
-_EMPTY = frozenset(
-    "a an the i me my we us our you your they them their he she it its to of for with at on in and "
-    "or that this is am are be do did please can could would will may should so just dont want need".split()
-)
+_EMPTY_WORDS = """
+a an the i me my we us our you your they them their he she it its to of for with at on in and or
+that this is am are be do did please can could would will may should so just dont want need
+"""
+_EMPTY = frozenset(_EMPTY_WORDS.split())
 _UNHEARD = {ProposalDefect.CUE_DEFECT, ProposalDefect.UNSUPPORTED_PREMISE}
 _RESPONDING = ("S", "A", "R")
 _LATEST_CUE = 0.05

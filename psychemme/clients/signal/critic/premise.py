@@ -20,7 +20,7 @@ _PHRASES: dict[str, tuple[str, ...]] = {
         "could you", "can you", "would you", "will you", "please", "i need you to", "could i have",
         "may i have", "may i use", "can i have", "would you mind", "i would like you to",
         "id like you to", "can we", "give me", "bring me", "pass me", "help me", "tell me",
-        "here with me", "wait for me", "look at the", "do you mind", "i need some", "somebody",
+        "here with me", "wait for me", "do you mind", "i need some", "somebody",
         "i need a", "you could",
     ),
     "refusal": (

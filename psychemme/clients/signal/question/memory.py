@@ -1,5 +1,6 @@
 """Memory: which preference stated before the clip bears on what is said in it."""
 
+import re
 from collections.abc import Iterator
 
 from psychemme.clients.signal.facts import Line, tokens
@@ -19,6 +20,8 @@ all and any are ask but can day did dont for get got had has her him his how ive
 now off old one our out own put say see she the too two use was way who why yes yet you
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
+_ANNOUNCED = re.compile(r"\bi(?:['’]ll| will) (?!tell|see|meet|ask|call)\w+ you\b")
+_HELPING = {"help"}
 _ADDRESSED = frozenset({"you", "your", "yours"})
 
 
@@ -32,13 +35,13 @@ def drafts(scene: Scene) -> Iterator[Draft]:
             continue
         for line in _taken_up(scene, text):
             others = [other for other in stated if other != text]
-            if not any(_topics(other) & _topics(line.text) for other in others):
+            if not any(_topics(other) & _now(line.text) for other in others):
                 yield _draft(scene, text, line, others)
 
 
 def _draft(scene: Scene, text: str, line: Line, others: list[str]) -> Draft:
     which = "Which of these" if scene.format is Format.SINGLE else "Which preference"
-    shared = ", ".join(sorted(_topics(text) & _topics(line.text)))
+    shared = ", ".join(sorted(_topics(text) & _now(line.text)))
     asks = f"{which}, stated before this clip, bears on this?"
     return Draft(
         kind="preference",
@@ -64,9 +67,9 @@ def _taken_up(scene: Scene, text: str) -> list[Line]:
     A refusal outranks what is remembered.
     """
     topics = _topics(text)
-    found = []
+    found: list[Line] = []
     for line in scene.quotable():
-        shared = topics & _topics(line.text)
+        shared = topics & _now(line.text)
         if len(shared) > 1 or (found and shared and not _ADDRESSED & set(tokens(line.text))):
             break
         if shared and _ADDRESSED & set(tokens(line.text)) and "refusal" not in acts(line.text):
@@ -76,6 +79,12 @@ def _taken_up(scene: Scene, text: str) -> list[Line]:
 
 def _topics(text: str) -> set[str]:
     return {word[:5] for word in tokens(text) if len(word) > 2 and word not in _COMMON}
+
+
+def _now(text: str) -> set[str]:
+    """Return the topics of what is said; to do something for another is to help, asked or not."""
+    helps = "offer" in acts(text) or _ANNOUNCED.search(text.casefold())
+    return _topics(text) | (_HELPING if helps else set())
 
 
 def _sentences(text: str) -> list[str]:

@@ -20,7 +20,9 @@ _MULTIPLE = {
 _HINTS = {"request": ("request", "explicit", "ask"), "refusal": ("refus", "willing", "boundar")}
 _DOUBTFUL = {
     "request": re.compile(r"\bplease\b|\blet me\b|^wait\b", re.IGNORECASE),
-    "refusal": re.compile(r"^wait\b|\bno\b|\bnot\b|n['’]t\b", re.IGNORECASE),
+    "refusal": re.compile(
+        r"^wait\b|\bno\b|\bnot\b|n['’]t\b|\bmyself\b|\bmy own\b|\bmanage\b", re.IGNORECASE
+    ),
 }
 _TEMPTING = re.compile(r"\?|\byou\b|\bshould\b|\bwant\b|\bwould\b", re.IGNORECASE)
 _ENOUGH = 4

@@ -92,9 +92,7 @@ def _draft(
 
 def _after(scene: Scene, line: Line) -> list[Interval]:
     last = max((other.end for other in scene.lines), default=0.0)
-    return [
-        gap for gap in scene.episode.signals.pauses if line.end - 0.2 <= gap.start < last - 0.2
-    ]
+    return [gap for gap in scene.episode.signals.pauses if line.end - 0.2 <= gap.start < last - 0.2]
 
 
 def _during_talk(scene: Scene, line: Line) -> list[float]:

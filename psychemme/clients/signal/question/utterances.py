@@ -11,9 +11,7 @@ _GOES_ON = 0.6
 _HESITATION = (0.25, 0.9)
 _FEWEST_WORDS = 3
 _EDGE = 0.05
-_CONTINUES = frozenset(
-    "and but or nor not because that which who than to for with of so when if".split()
-)
+_CONTINUES = frozenset({"and", "but", "or", "nor", "not", "because", "than"})
 _STOPS = re.compile(r"[.,;:!?…]$")
 
 
