@@ -77,10 +77,10 @@ def _outcomes(question: Question, reference: Reference, card: CapabilityCard) ->
 
 
 def _is_grounded(cue: Cue, episode: Episode) -> bool:
-    if cue.modality is Modality.HISTORY:
-        return bool(episode.history)
     if not 0 <= cue.start < cue.end <= episode.duration:
         return False
+    if cue.modality is Modality.HISTORY:
+        return bool(episode.history)
     if cue.modality is Modality.SPEECH:
         return any(
             u.start - _TOLERANCE_S < cue.end and cue.start < u.end + _TOLERANCE_S
@@ -93,11 +93,12 @@ def _target(question: Question, card: CapabilityCard, episode: Episode) -> Itera
     known = {subcategory.id for subcategory in card.subcategories}
     if question.subcategory not in known:
         yield Defect(code=ProposalDefect.MISALIGNED_CAPABILITY)
-    if card.decision_time and not _is_inside(question.decision_time, episode):
+    moment = question.decision_time
+    if (moment is None and card.decision_time) or not _is_inside(moment, episode):
         yield Defect(code=ProposalDefect.UNSUPPORTED_PREMISE)
     if card.code is Capability.MEMORY and not episode.history:
         yield Defect(code=ProposalDefect.UNSUPPORTED_PREMISE)
 
 
 def _is_inside(moment: float | None, episode: Episode) -> bool:
-    return moment is not None and 0 <= moment <= episode.duration
+    return moment is None or 0 <= moment <= episode.duration

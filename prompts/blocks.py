@@ -242,12 +242,12 @@ def _reference(reference: Reference) -> str:
         f"{line(cue.description)}"
         for index, cue in enumerate(reference.cues)
     )
-    rationale = line(reference.rationale)
+    rationale = reference.rationale
     blocks = (
         fence("reference_answer", _answer(reference.answer)),
         fence("key_points", "\n".join(points)),
         fence("cues", "\n".join(cues)),
-        *((fence("reference_rationale", rationale),) if rationale else ()),
+        *((fence("reference_rationale", line(rationale)),) if rationale else ()),
     )
     return "\n".join(blocks)
 

@@ -100,7 +100,7 @@ class ReferenceRow(Row):
         found.extend(
             f"cue {position} lies outside the episode"
             for position, cue in enumerate(self.cues)
-            if cue.modality != "history" and not 0 <= cue.start < cue.end <= duration
+            if not 0 <= cue.start < cue.end <= duration
         )
         return found
 

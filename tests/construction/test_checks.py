@@ -107,7 +107,7 @@ def test_a_cue_lies_in_the_episode_and_a_speech_cue_on_speech(changes):
 
 
 def test_a_history_cue_needs_a_history():
-    remembered = cue(start=-30.0, modality=Modality.HISTORY)
+    remembered = cue(modality=Modality.HISTORY)
     assert found("G", cues=(remembered,)) == ()
     nothing = EPISODE.model_copy(update={"history": ()})
     assert found("G", cues=(remembered,), episode=nothing) == (
@@ -155,3 +155,15 @@ def test_a_decision_time_is_given_and_lies_in_the_episode(code, moment):
 def test_memory_needs_a_history():
     nothing = EPISODE.model_copy(update={"history": ()})
     assert found("M", episode=nothing) == (Defect(code=ProposalDefect.UNSUPPORTED_PREMISE),)
+
+
+@pytest.mark.parametrize("moment", [-1.0, 1e308, float("inf")])
+def test_a_decision_time_outside_the_episode_is_refused_wherever_it_is_given(moment):
+    assert [d.code for d in found("G", question={"decision_time": moment})] == [
+        ProposalDefect.UNSUPPORTED_PREMISE
+    ]
+
+
+def test_a_history_cue_lies_in_the_episode_too():
+    cue = Cue(start=-1e308, end=1e308, modality=Modality.HISTORY, description="a preference")
+    assert found("G", cues=(cue,)) == (Defect(code=ProposalDefect.CUE_DEFECT, cue_index=0),)

@@ -53,6 +53,7 @@ _PHRASES: dict[str, tuple[str, ...]] = {
         "what should i", "what will you", "who is", "where is", "what would you", "when will you",
         "how do you", "why do you", "what can you", "what shall i",
     ),
+    "statement": ("no idea", "no problem", "no worries", "no doubt", "no one", "no way"),
 }  # fmt: skip
 _NEARLY = 92.0
 _READY_MADE = 95.0
