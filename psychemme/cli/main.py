@@ -17,7 +17,11 @@ from psychemme.cli import (  # noqa: F401
     report,
     score,
 )
-from psychemme.cli.app import run_app
+from psychemme.cli.app import app, run_app
+
+# A verb registers itself when it is first imported, by whomever; help lists them by name.
+app.registered_commands.sort(key=lambda verb: getattr(verb.callback, "__module__", ""))
+app.registered_groups.sort(key=lambda group: str(group.name))
 
 
 def main() -> None:
