@@ -102,7 +102,7 @@ async def open_clients(
     endpoint, budget = endpoint_of(settings, cards), _budget(spending, stop)
     terms = {model: terms_of(model, settings, cards) for model in models.values()}
     places = {name: endpoint.base_url or cards.card_for(name).base_url or "" for name in terms}
-    limiters = _limiters(terms, places, stop)
+    limiters = _limiters(terms, places, stop, settings.max_retries)
 
     def wrapped(role: AgentRole, model: str) -> Client:
         # Retries are made out here, where each waits its turn, and not inside the SDK.
@@ -129,13 +129,13 @@ async def open_clients(
 
 
 def _limiters(
-    terms: Mapping[str, Terms], places: Mapping[str, str], stop: asyncio.Event
+    terms: Mapping[str, Terms], places: Mapping[str, str], stop: asyncio.Event, most_strikes: int
 ) -> dict[str, Limiter]:
     """Return one limiter per endpoint, which keeps the strictest limits of its models."""
     limits: dict[str, Limits] = {}
     for model, place in places.items():
         limits[place] = limits.get(place, Limits()).strictest(terms[model].limits)
-    return {place: Limiter(one, stop) for place, one in limits.items()}
+    return {place: Limiter(one, stop, most_strikes=most_strikes) for place, one in limits.items()}
 
 
 def _budget(spending: Spending, stop: asyncio.Event) -> Budget | None:

@@ -70,7 +70,7 @@ class Generation:
             causes = "; ".join(describe(cell) for cell in self.cells if cell.target.count)
             raise RunError(
                 f"No candidate could be started: {causes}.",
-                "Change the plan, or prepare clips that fit it.",
+                "Change the plan or prepare clips that fit it, then start again with --fresh.",
             )
         return self.tally
 

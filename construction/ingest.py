@@ -66,12 +66,13 @@ def add_clips(store: ClipStore, paths: Sequence[Path], provenance: Provenance) -
 
     A clip is its bytes: the same bytes under two names are one clip, two files of one name are
     two. What cannot be read is yielded as `refused` and stops no other. Raises MediaError, after
-    all others were added, where a path is missing or a folder empty.
+    all others were added, where something was refused, a path is missing or a folder empty.
     """
     history = load_history(provenance.history) if provenance.history else None
     history_json = history and canonical_json([entry.model_dump() for entry in history])
     known = {clip.id: clip for clip in store.clips()}
     missing: list[Path] = []
+    unreadable: list[Path] = []
     for path in paths:
         found = list(_files(path))
         missing.extend([] if found else [path])
@@ -79,6 +80,7 @@ def add_clips(store: ClipStore, paths: Sequence[Path], provenance: Provenance) -
             try:
                 record = _record(file, provenance, history_json or None)
             except (OSError, UnicodeEncodeError):
+                unreadable.append(file)
                 yield Added(file, "refused", "-" * _ID_DIGITS)
                 continue
             verdict = "known" if record.id in known else "added"
@@ -86,6 +88,12 @@ def add_clips(store: ClipStore, paths: Sequence[Path], provenance: Provenance) -
                 store.put_clip(record)
                 known[record.id] = record
             yield Added(file, verdict, record.id)
+    if unreadable:
+        names = ", ".join(ascii(str(path)) for path in unreadable)
+        raise MediaError(
+            f"No regular file with a Unicode name could be read at {names}.",
+            "Rename or replace them and add them again; every other clip was added.",
+        )
     if missing:
         names = ", ".join(repr(str(path)) for path in missing)
         raise MediaError(

@@ -138,10 +138,10 @@ def refuse_changes(run: RunRecord, count: int | None, pins: Mapping[str, str]) -
 
 
 def refuse_second_run(store: RunStore) -> None:
-    """Raise RunError where a run has candidates and the user has not said what to do with it."""
-    if outcomes := store.outcomes():
+    """Raise RunError where a run exists already and the user has not said what to do with it."""
+    if runs := store.runs():
         raise RunError(
-            f"This workspace already holds run {outcomes[-1].target.run}.",
+            f"This workspace already holds run {runs[-1].ordinal}.",
             "Add --resume to go on with it, or --fresh to start another; nothing is deleted.",
         )
 

@@ -60,6 +60,12 @@ class _GuardedConnection(sqlite3.Connection):
     def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:  # noqa: ANN401
         return self.cursor().execute(sql, *parameters)
 
+    def executemany(self, sql: str, *parameters: Any) -> sqlite3.Cursor:  # noqa: ANN401
+        return self.cursor().executemany(sql, *parameters)
+
+    def executescript(self, sql_script: str) -> sqlite3.Cursor:
+        return self.cursor().executescript(sql_script)
+
 
 def _refuse_unasked(sql: str) -> None:
     if found := _UNASKED.search(sql):

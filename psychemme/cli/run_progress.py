@@ -23,6 +23,7 @@ def run_progress(
     """
     began = time.monotonic()
     before: int | None = None
+    last: Any = None
     spent, read_at = costs(), began
     columns = (
         TextColumn("generate"),
@@ -35,7 +36,8 @@ def run_progress(
         task = progress.add_task("", total=total)
 
         def show(tally: Any) -> None:  # noqa: ANN401
-            nonlocal before, spent, read_at
+            nonlocal before, last, spent, read_at
+            last = tally
             now = time.monotonic()
             if now - read_at >= _COSTS_EVERY_S:
                 spent, read_at = costs(), now
@@ -49,4 +51,9 @@ def run_progress(
                 f"failed {tally.failed}  {rate:.0f}/min  {spent[0]} tokens  cost {money(spent[1])}",
             )
 
-        yield show
+        try:
+            yield show
+        finally:
+            read_at = float("-inf")
+            if last is not None:
+                show(last)

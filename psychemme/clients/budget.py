@@ -74,7 +74,10 @@ class Budget:
         """Count `estimate` as in flight; raises Stopped where nothing is left to start it."""
         if self.spent + self._in_flight >= self.limit:
             self._when_spent()
-            raise Stopped(f"The budget of ${self.limit:g} is used up (${self.spent:.4f} spent).")
+            raise Stopped(
+                f"The budget of ${self.limit:g} holds no further call; `psychemme costs` shows "
+                "what was spent."
+            )
         self._in_flight += estimate
         try:
             yield

@@ -181,7 +181,12 @@ def card_for(name: str, workspace: Path | None = None) -> ModelCard:
 
 
 def generic_card(name: str) -> ModelCard:
-    """Return what may be assumed of any model: frames, no JSON mode, no known price."""
+    """Return what may be assumed of any model: frames, no JSON mode, no known price.
+
+    Raises ConfigError where the name is empty.
+    """
+    if not name.strip():
+        raise ConfigError("A model's name is empty.", "`psychemme models list` shows known names.")
     notes = (
         "No card is known for this model: it gets frames and no native video or audio, no JSON "
         f"mode, and its price is unknown. Describe it in {FILE_NAME} of the workspace."

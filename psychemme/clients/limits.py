@@ -74,7 +74,11 @@ class Limiter:
     """
 
     def __init__(
-        self, limits: Limits, stop: asyncio.Event | None = None, backoff: Backoff | None = None
+        self,
+        limits: Limits,
+        stop: asyncio.Event | None = None,
+        backoff: Backoff | None = None,
+        most_strikes: int = MOST_STRIKES,
     ) -> None:
         self._slots = asyncio.Semaphore(limits.concurrency) if limits.concurrency else None
         self._requests = _bucket(limits.requests_per_minute)
@@ -83,7 +87,7 @@ class Limiter:
         self._backoff = backoff or Backoff(first=1.0, most=60.0)
         self._turn = asyncio.Lock()
         self._paused_at = self._paused_until = float("-inf")
-        self._strikes = 0
+        self._strikes, self._most_strikes = 0, most_strikes
 
     @asynccontextmanager
     async def admitted(self, tokens: float) -> AsyncIterator[Ticket]:
@@ -115,7 +119,7 @@ class Limiter:
         elif advice is None:
             return True
         self._paused_until = max(self._paused_until, now + pause)
-        return self._strikes <= MOST_STRIKES
+        return self._strikes <= self._most_strikes
 
     async def _admit(self, tokens: float) -> Ticket:
         async with self._turn:

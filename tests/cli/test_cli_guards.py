@@ -30,7 +30,7 @@ def test_zero_output_is_an_error_with_its_cause(workspace: Path, tmp_path: Path)
     words = ("generate", "--model", "signal", "--plan", nowhere)
     failed = run(workspace, *words, "--until-covered", expect=1)
     assert "G single nowhere: infeasible (no_episode)" in failed.stderr
-    run(workspace, "generate", "--model", "signal", "--count", "2")
+    run(workspace, "generate", "--model", "signal", "--count", "2", "--fresh")
 
 
 def test_a_run_that_comes_up_short_says_which_cells_and_why(
@@ -99,8 +99,9 @@ def test_one_bad_file_stops_no_other(sample_clips: Path, tmp_path: Path) -> None
     shutil.copy(sample_clips / "desk.mp4", own / "d.mp4")
     workspace = tmp_path / "workspace"
     run(workspace, "init")
-    done = run(workspace, "clips", "add", str(own))
+    done = run(workspace, "clips", "add", str(own), expect=1)
     assert done.stdout.count("refused") == 3
+    assert "every other clip was added" in done.stderr
     assert [Path(c["path"]).name for c in read(workspace, "clips", "list")] == ["d.mp4"]
 
 

@@ -89,7 +89,7 @@ def test_what_was_spent_before_counts_and_a_larger_budget_goes_on():
 def test_stopping_is_announced_with_both_sums():
     told: list[str] = []
     budget = Budget(0.5, 0.75, lambda: told.append("stop"))
-    with pytest.raises(Stopped, match=r"budget of \$0\.5 is used up \(\$0\.7500 spent\)"):
+    with pytest.raises(Stopped, match=r"budget of \$0\.5 holds no further call"):
         run(BudgetedClient(Endpoint(Usage()), budget, PRICE).complete(request()))
     assert told == ["stop"]
 

@@ -1,6 +1,7 @@
 """The Answer Agent's database role cannot reach a reference, whatever SQL it runs."""
 
 import ast
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,22 @@ async def test_no_role_joins_by_columns_the_engine_is_not_asked_about(
         with pytest.raises(DatabaseError), engine.begin() as connection:
             connection.execute(text(f"SELECT 1 FROM questions {using}")).all()
         engine.dispose()
+
+
+@pytest.mark.parametrize("method", ["execute", "executemany", "executescript", "cursor"])
+async def test_every_way_to_run_a_statement_is_guarded(filled: Path, method: str) -> None:
+    join = (
+        "INSERT INTO steps SELECT '1-c0', 77, coalesce(rationale, 'n'), 'x' FROM "
+        "(SELECT 'q' AS rationale) g FULL JOIN reference_answers USING (rationale)"
+    )
+    engine = open_engine(filled, DbRole.ANSWER)
+    with engine.connect() as connection:
+        raw = connection.connection.driver_connection
+        assert raw is not None
+        run = raw.cursor().execute if method == "cursor" else getattr(raw, method)
+        with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
+            run(join, [()]) if method == "executemany" else run(join)
+    engine.dispose()
 
 
 async def test_question_role_cannot_read_independent_answers(filled: Path) -> None:
