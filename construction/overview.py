@@ -113,13 +113,7 @@ def _candidate(dossier: Dossier) -> dict[str, Any]:
 
 
 def _runs(runs: RunStore, ordinal: int | None) -> list[RunRecord]:
-    found = runs.runs()
-    if ordinal is None:
-        return found
-    if not 1 <= ordinal <= len(found):
-        held = f"This workspace holds runs 1 to {len(found)}." if found else "It holds none yet."
-        raise RunError(f"There is no run {ordinal}.", held)
-    return [found[ordinal - 1]]
+    return runs.runs() if ordinal is None else [runs.run(ordinal)]
 
 
 def _targets(chosen: list[RunRecord], plan_path: Path | None) -> tuple[Target, ...]:

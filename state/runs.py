@@ -76,9 +76,8 @@ class RunStore(RoleStore):
         """Return a run; raises RunError where there is none of that number."""
         found = self.runs()
         if not 1 <= ordinal <= len(found):
-            raise RunError(
-                f"There is no run {ordinal}.", f"This workspace holds {len(found)} runs."
-            )
+            held = f"This workspace holds runs 1 to {len(found)}." if found else "None yet."
+            raise RunError(f"There is no run {ordinal}.", held)
         return found[ordinal - 1]
 
     def start_batch(self, targets: Sequence[CandidateTarget]) -> None:
