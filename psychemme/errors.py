@@ -7,6 +7,10 @@ PsychemmeError
 │   ├── WorkspaceError      the workspace is missing, locked, or of another version
 │   ├── RunError            a run cannot start, resume or be told apart
 │   ├── ReleaseError        a release is altered, incomplete or of another version
+│   ├── ReviewError         a reviewer or curator asks for what the rules of review forbid
+│   │   ├── NotAssigned     the item is not one of the reviewer's
+│   │   ├── ItemClosed      the item takes no more votes
+│   │   └── AnswerFirst     a verdict needs the reviewer's own committed answer
 │   └── EndpointError       the endpoint refuses us for good (key, model name, address)
 ├── ReplyError              one model reply is unusable: the candidate fails, the run goes on
 └── Stopped                 a budget or signal ended the run with work left: exit code 3
@@ -47,6 +51,22 @@ class RunError(UserError):
 
 class ReleaseError(UserError):
     """A release is altered, incomplete, inconsistent or of a version this cannot read."""
+
+
+class ReviewError(UserError):
+    """A reviewer or curator asks for what the rules of review forbid."""
+
+
+class NotAssigned(ReviewError):
+    """The item is not one of the reviewer's; whether it exists is not told."""
+
+
+class ItemClosed(ReviewError):
+    """The item takes no more votes."""
+
+
+class AnswerFirst(ReviewError):
+    """A verdict needs the reviewer's own committed answer."""
 
 
 class EndpointError(UserError):

@@ -108,6 +108,53 @@ EVER_ACCEPTED = frozenset(
 """States that count as accepted by the graph: started = accepted + discarded + failed + pending."""
 
 
+class SetKind(StrEnum):
+    """Why a set of items is reviewed."""
+
+    CALIBRATION = "calibration"
+    REVIEW = "review"
+
+
+class VoteKind(StrEnum):
+    """What a reviewer did with an item."""
+
+    VERDICT = "verdict"
+    SKIP = "skip"
+    WITHDRAWAL = "withdrawal"
+
+
+class Verdict(StrEnum):
+    """The three verdicts on an item, each `approve` or `reject` (paper, Section 3.3)."""
+
+    QUESTION_VALIDITY = "question_validity"
+    ANSWER_CORRECTNESS = "answer_correctness"
+    PSYCHOLOGICAL_CONSISTENCY = "psychological_consistency"
+
+
+class Approval(StrEnum):
+    """One verdict."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+
+
+class SkipReason(StrEnum):
+    """Why a reviewer leaves an item to somebody else."""
+
+    CONFLICT_OF_INTEREST = "conflict_of_interest"
+    DISTRESS = "distress"
+    CANNOT_JUDGE = "cannot_judge"
+    CANNOT_PLAY = "cannot_play"
+
+
+class Closing(StrEnum):
+    """How the review of one version of an item ended."""
+
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    REPLACED = "replaced"
+
+
 class Step(StrEnum):
     """The steps of the construction graph (paper, Figure 3)."""
 

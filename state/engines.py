@@ -2,14 +2,16 @@
 
 SQLite here: write-ahead log, one engine per role, and on every connection of an agent role a
 default-deny authorizer derived from the role table. The authorizer runs when a statement is
-prepared, ignores the name of the view a read comes from (a common table expression can borrow
-one), and denies PRAGMA, ATTACH, schema changes and temporary objects. SQLite never asks it about
-columns that USING or NATURAL joins on, so the connection itself refuses those two words.
+prepared, and denies PRAGMA, ATTACH, schema changes and temporary objects. SQLite never asks it
+about columns that USING or NATURAL joins on, and lets a common table expression borrow the name of
+a view that may read more; so the connection itself refuses those three words.
 """
 
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,7 +19,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import SQLModel
 
-from state.roles import ROLE_TABLE, DbRole
+from state.roles import ROLE_TABLE, DbRole, Grants
 
 BUSY_TIMEOUT_MS = 30_000
 _PRAGMAS = (
@@ -26,10 +28,21 @@ _PRAGMAS = (
     f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}",
     "PRAGMA foreign_keys=ON",
 )
-_FUNCTIONS = frozenset({"count", "max", "min", "sum", "coalesce"})
+_FUNCTIONS = frozenset({"count", "max", "min", "sum", "coalesce", "current_reviewer"})
 
 Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
-_UNASKED = re.compile(r"\b(USING|NATURAL)\b", re.IGNORECASE)
+_UNASKED = re.compile(r"\b(USING|NATURAL|WITH)\b", re.IGNORECASE)
+_reviewer: ContextVar[str | None] = ContextVar("reviewer", default=None)
+
+
+@contextmanager
+def acting(reviewer_id: str) -> Iterator[None]:
+    """Make `current_reviewer()` of every statement in this context return `reviewer_id`."""
+    token = _reviewer.set(reviewer_id)
+    try:
+        yield
+    finally:
+        _reviewer.reset(token)
 
 
 class _GuardedCursor(sqlite3.Cursor):
@@ -69,7 +82,7 @@ class _GuardedConnection(sqlite3.Connection):
 
 def _refuse_unasked(sql: str) -> None:
     if found := _UNASKED.search(sql):
-        raise sqlite3.DatabaseError(f"not authorized: {found.group()} joins")
+        raise sqlite3.DatabaseError(f"not authorized: {found.group()}")
 
 
 def open_engine(path: Path, role: DbRole) -> Engine:
@@ -85,26 +98,14 @@ def open_owner(path: Path) -> Engine:
 def authorizer(role: DbRole) -> Authorizer:
     """Return the SQLite authorizer callback of `role`."""
     grants = ROLE_TABLE[role]
-    keys = {
-        name: frozenset(column.name for column in SQLModel.metadata.tables[name].primary_key)
-        for name in grants.insert
-    }
-    # A foreign key check reads the parent's key, whoever inserts.
-    parents = {
-        (key.column.table.name, key.column.name)
-        for name in grants.insert
-        for key in SQLModel.metadata.tables[name].foreign_keys
-    }
-
-    def may_read(table: str, column: str) -> bool:
-        if table in grants.read and (column == "" or column in grants.read[table]):
-            return True
-        if table in keys and (column == "" or column in keys[table]):
-            return True
-        return (table, column) in parents
+    reads = _read_rule(grants)
 
     def decide(
-        action: int, first: str | None, second: str | None, database: str | None, _: str | None
+        action: int,
+        first: str | None,
+        second: str | None,
+        database: str | None,
+        source: str | None,
     ) -> int:
         allowed = (
             action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_TRANSACTION)
@@ -114,7 +115,7 @@ def authorizer(role: DbRole) -> Authorizer:
                 (database == "main" or (database is None and second == ""))
                 and first is not None
                 and (
-                    (action == sqlite3.SQLITE_READ and may_read(first, second or ""))
+                    (action == sqlite3.SQLITE_READ and reads(first, second or "", source))
                     or (action == sqlite3.SQLITE_INSERT and first in grants.insert)
                     or (action == sqlite3.SQLITE_UPDATE and first in grants.update)
                     or (action == sqlite3.SQLITE_DELETE and first in grants.delete)
@@ -126,6 +127,37 @@ def authorizer(role: DbRole) -> Authorizer:
     return decide
 
 
+def _read_rule(grants: Grants) -> Callable[[str, str, str | None], bool]:
+    """Return whether a role may read a column (all: none of them), by the statement or `source`.
+
+    `source` is the view or trigger that reads in the statement's stead. A view that is granted may
+    read what it is made of, and a trigger what it checks.
+    """
+    keys = {
+        name: frozenset(column.name for column in SQLModel.metadata.tables[name].primary_key)
+        for name in grants.insert
+    }
+    # A foreign key check reads the parent's key, whoever inserts.
+    parents = {
+        (key.column.table.name, key.column.name)
+        for name in grants.insert
+        for key in SQLModel.metadata.tables[name].foreign_keys
+    }
+
+    def may_read(table: str, column: str, source: str | None) -> bool:
+        if grants.views:
+            is_trigger = source is not None and source.startswith(tuple(f"{n}_" for n in keys))
+            shown = grants.views.get(table, frozenset())
+            return source in grants.views or is_trigger or (bool(shown) and column in {"", *shown})
+        if table in grants.read and (column == "" or column in grants.read[table]):
+            return True
+        if table in keys and (column == "" or column in keys[table]):
+            return True
+        return (table, column) in parents
+
+    return may_read
+
+
 def _open(path: Path, authorize: Authorizer | None) -> Engine:
     arguments: dict[str, Any] = {"timeout": BUSY_TIMEOUT_MS / 1000}
     if authorize is not None:
@@ -135,6 +167,7 @@ def _open(path: Path, authorize: Authorizer | None) -> Engine:
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
         connection.isolation_level = None
+        connection.create_function("current_reviewer", 0, _reviewer.get)
         for pragma in _PRAGMAS:
             connection.execute(pragma)
         if authorize is not None:

@@ -8,9 +8,10 @@ append-only trigger needs.
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from sqlalchemy import Table
 from sqlmodel import SQLModel
 
-from state import tables
+from state import review_tables, review_views, tables
 
 
 class DbRole(StrEnum):
@@ -19,15 +20,22 @@ class DbRole(StrEnum):
     QUESTION = "question"
     ANSWER = "answer"
     CRITIC = "critic"
+    REVIEWER_BLIND = "reviewer_blind"
+    REVIEWER_INFORMED = "reviewer_informed"
     CURATOR = "curator"
 
 
 @dataclass(frozen=True)
 class Grants:
-    """Table -> readable columns; tables a role may insert into, update or delete from."""
+    """Table -> readable columns; tables a role may insert into, update or delete from.
+
+    A role with `views` (view -> its columns) reads through these alone; each view reads what it is
+    made of, and the triggers of the tables that the role inserts into what they check.
+    """
 
     read: dict[str, frozenset[str]]
     insert: frozenset[str]
+    views: dict[str, frozenset[str]] = field(default_factory=dict)
     update: frozenset[str] = field(default_factory=frozenset)
     delete: frozenset[str] = field(default_factory=frozenset)
 
@@ -38,6 +46,10 @@ def columns(table: type[SQLModel], *names: str) -> tuple[str, frozenset[str]]:
     if unknown := set(names) - known:
         raise KeyError(f"{table.__name__} has no column {sorted(unknown)}")
     return str(table.__tablename__), frozenset(names) or known
+
+
+def _shown(*views: Table) -> dict[str, frozenset[str]]:
+    return {view.name: frozenset(column.name for column in view.columns) for view in views}
 
 
 def _names(*row_types: type[SQLModel]) -> frozenset[str]:
@@ -108,6 +120,26 @@ CRITIC = Grants(
     insert=_names(tables.CritiqueRow, tables.CriticCall, tables.LedgerEntry, tables.StepRow),
 )
 
+_OWN = _shown(
+    review_views.OWN_ITEMS,
+    review_views.OWN_EPISODES,
+    review_views.OWN_ANSWERS,
+    review_views.OWN_VOTES,
+    review_views.OWN_DRAFTS,
+)
+
+REVIEWER_BLIND = Grants(
+    read={},
+    insert=_names(review_tables.BlindAnswer, review_tables.Vote, review_tables.ReviewDraft),
+    views=_OWN,
+)
+
+REVIEWER_INFORMED = Grants(
+    read={},
+    insert=_names(review_tables.Vote),
+    views=_OWN | _shown(review_views.REVEALED_REFERENCES, review_views.REVEALED_CUES),
+)
+
 _EVERY_TABLE = tuple(
     mapper.class_ for mapper in SQLModel._sa_registry.mappers if mapper.local_table is not None
 )
@@ -124,21 +156,35 @@ CURATOR = Grants(
         tables.StepRow,
         tables.QuestionFeedback,
         tables.AnswerFeedback,
+        review_tables.Reviewer,
+        review_tables.ReviewSession,
+        review_tables.ReviewSet,
+        review_tables.ReviewItem,
+        review_tables.ReviewReference,
+        review_tables.ReviewCue,
+        review_tables.ReviewEdit,
+        review_tables.ReviewClosing,
+        review_tables.Assignment,
+        review_tables.BlindAnswer,
+        review_tables.Vote,
+        review_tables.AdjudicationNote,
     ),
-    update=_names(tables.Clip, tables.Outcome),
-    delete=_names(tables.Preparation, tables.EpisodeRow),
+    update=_names(tables.Clip, tables.Outcome, review_tables.Reviewer, review_tables.ReviewSet),
+    delete=_names(tables.Preparation, tables.EpisodeRow, review_tables.ReviewSession),
 )
 
 ROLE_TABLE: dict[DbRole, Grants] = {
     DbRole.QUESTION: QUESTION,
     DbRole.ANSWER: ANSWER,
     DbRole.CRITIC: CRITIC,
+    DbRole.REVIEWER_BLIND: REVIEWER_BLIND,
+    DbRole.REVIEWER_INFORMED: REVIEWER_INFORMED,
     DbRole.CURATOR: CURATOR,
 }
 
 APPEND_ONLY = tuple(
     sorted(
-        _names(*_EVERY_TABLE) - CURATOR.update - CURATOR.delete,
+        _names(*_EVERY_TABLE) - CURATOR.update - CURATOR.delete - _names(review_tables.ReviewDraft),
     )
 )
 """Tables whose rows no role may change; a trigger refuses to insert a key twice."""

@@ -3,7 +3,7 @@
 from alembic import context
 from sqlmodel import SQLModel
 
-from state import tables  # noqa: F401  (registers every table)
+from state import review_tables, tables  # noqa: F401  (registers every table)
 
 context.configure(
     connection=context.config.attributes["connection"],

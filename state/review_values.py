@@ -1,0 +1,202 @@
+"""What the stores of review hand out and take: frozen values.
+
+Times of day (`_at`) are UTC microseconds, `seconds` are spent on a page, `watched` is the fraction
+of the episode played; media times are seconds from episode start.
+"""
+
+from collections.abc import Mapping
+
+from psychemme.episode import HistoryEntry, Utterance, Value
+from psychemme.items import Answer, Cue, KeyPoint, Option
+from psychemme.vocabulary import (
+    Approval,
+    Capability,
+    Closing,
+    Format,
+    SetKind,
+    SkipReason,
+    Verdict,
+    VoteKind,
+)
+
+
+class ReviewerRecord(Value):
+    """A reviewer. `token_sha256` (hex) is all that is kept of the invite link."""
+
+    id: str
+    name: str
+    background: str = ""
+    is_demonstration: bool = False
+    token_sha256: str
+    invited_at: int
+    expires_at: int
+    revoked_at: int | None = None
+
+
+class SessionRecord(Value):
+    """A signed-in browser; `reviewer_id` is None for the curator."""
+
+    token_sha256: str
+    reviewer_id: str | None
+    started_at: int
+    expires_at: int
+
+
+class SetRecord(Value):
+    """A set of items reviewed together."""
+
+    name: str
+    kind: SetKind
+    reviewers_per_item: int
+    opened_at: int
+    discussed_at: int | None = None
+
+
+class BlindItem(Value):
+    """All that a reviewer sees of an item before committing an answer; options in proposal order.
+
+    Nothing in it tells of capability, reference, other reviewers or models.
+    """
+
+    candidate_key: str
+    version: int
+    episode_id: str
+    preparation: int
+    format: Format
+    question: str
+    options: tuple[Option, ...] = ()
+    decision_time: float | None = None
+    position: int
+    is_unblinded: bool
+    is_closed: bool
+    is_calibration: bool
+
+
+class ReviewEpisode(Value):
+    """The episode as a reviewer reads it."""
+
+    id: str
+    preparation: int
+    duration: float
+    public_context: str
+    transcript: tuple[Utterance, ...]
+    history: tuple[HistoryEntry, ...]
+
+
+class BlindAnswer(Value):
+    """A reviewer's own answer, in proposal option ids."""
+
+    answer: Answer
+    is_unblinded: bool = False
+    seconds: float = 0.0
+    watched: float = 0.0
+    request_id: str
+    committed_at: int = 0
+
+
+class Ballot(Value):
+    """What a reviewer sends. `request_id` makes sending it twice the same as once."""
+
+    kind: VoteKind
+    verdicts: Mapping[Verdict, Approval] = {}
+    reasons: Mapping[Verdict, tuple[str, ...]] = {}
+    comment: str = ""
+    skip_reason: SkipReason | None = None
+    seconds: float = 0.0
+    watched: float = 0.0
+    request_id: str
+
+
+class Vote(Ballot):
+    """A stored ballot; of one reviewer's on one version the highest `revision` stands."""
+
+    revision: int
+    committed_at: int
+
+    @property
+    def approves(self) -> bool:
+        """Whether all three verdicts approve."""
+        return self.kind is VoteKind.VERDICT and all(
+            self.verdicts.get(verdict) is Approval.APPROVE for verdict in Verdict
+        )
+
+
+class OwnWork(Value):
+    """An item with what its reviewer has done so far; a withdrawn vote is None."""
+
+    item: BlindItem
+    answer: BlindAnswer | None = None
+    vote: Vote | None = None
+    draft_json: str | None = None
+
+
+class Revealed(Value):
+    """What is shown once the reviewer's own answer is committed."""
+
+    capability: Capability
+    subcategory: str
+    answer: Answer
+    key_points: tuple[KeyPoint, ...] = ()
+    cues: tuple[Cue, ...] = ()
+
+
+class ItemVersion(Value):
+    """A version of a candidate to put under review."""
+
+    candidate_key: str
+    version: int = 1
+    episode_id: str
+    preparation: int
+    format: Format
+    question: str
+    options: tuple[Option, ...] = ()
+    decision_time: float | None = None
+    revealed: Revealed
+
+
+class AssignmentRecord(Value):
+    """Who reviews which version, in which place of the reviewer's own order."""
+
+    candidate_key: str
+    version: int
+    reviewer_id: str
+    position: int
+    is_unblinded: bool = False
+
+
+class EditRecord(Value):
+    """Who made a version, and why."""
+
+    editor: str
+    reason: str
+    edited_at: int
+
+
+class NoteRecord(Value):
+    """A curator's note on a disagreement."""
+
+    author: str
+    note: str
+    noted_at: int
+
+
+class ReviewedVersion(Value):
+    """One version with everything reviewers and curators did to it, for curators only.
+
+    `answers` and `votes` are by reviewer; `votes` holds every revision in order.
+    """
+
+    item: ItemVersion
+    set_name: str
+    opened_at: int
+    assigned: tuple[AssignmentRecord, ...] = ()
+    answers: Mapping[str, BlindAnswer] = {}
+    votes: Mapping[str, tuple[Vote, ...]] = {}
+    closing: Closing | None = None
+    edit: EditRecord | None = None
+    notes: tuple[NoteRecord, ...] = ()
+
+    def standing(self) -> dict[str, Vote]:
+        """Return the vote that stands of each reviewer who has one that was not withdrawn."""
+        last = {name: votes[-1] for name, votes in self.votes.items() if votes}
+        return {name: v for name, v in last.items() if v.kind is not VoteKind.WITHDRAWAL}
