@@ -143,8 +143,9 @@ class SkipReason(StrEnum):
 
     CONFLICT_OF_INTEREST = "conflict_of_interest"
     DISTRESS = "distress"
-    CANNOT_JUDGE = "cannot_judge"
     CANNOT_PLAY = "cannot_play"
+    CANNOT_FOLLOW_LANGUAGE = "cannot_follow_language"
+    CANNOT_JUDGE = "cannot_judge"
 
 
 class Closing(StrEnum):
@@ -153,6 +154,14 @@ class Closing(StrEnum):
     APPROVED = "approved"
     REJECTED = "rejected"
     REPLACED = "replaced"
+
+
+class GateOutcome(StrEnum):
+    """What an automatic check says of an item; `block` keeps it out of a release."""
+
+    PASSED = "passed"
+    WARN = "warn"
+    BLOCK = "block"
 
 
 class Step(StrEnum):

@@ -10,7 +10,8 @@ from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from psychemme.canonical import digest
 from psychemme.episode import Value
-from psychemme.vocabulary import Capability, Format
+from psychemme.vocabulary import Capability, Format, SkipReason
+from psychemme.vocabulary import Verdict as VerdictId
 
 Trigger = Literal["refusal", "request", "ongoing_speech", "distress", "preference", "offer"]
 """What happens in the episode that a norm speaks to."""
@@ -132,17 +133,24 @@ class KnowledgeBase(Value):
 
 
 class Reason(Value):
-    """Why a reviewer rejects or skips; `applies_to` is empty where it fits every capability."""
+    """Why a reviewer rejects; `applies_to` is empty where it fits every capability."""
 
     id: Slug
     text: Text
     applies_to: tuple[Capability, ...] = ()
 
 
+class Skip(Value):
+    """Why a reviewer leaves an item to somebody else."""
+
+    id: SkipReason
+    text: Text
+
+
 class Verdict(Value):
     """One judgement a reviewer gives, with the reasons for a rejection."""
 
-    id: Slug
+    id: VerdictId
     question: Text
     guidance: Text
     reject_reasons: Annotated[tuple[Reason, ...], Field(min_length=1)]
@@ -155,14 +163,14 @@ class ReviewForm(Value):
     version: Text
     title: Text
     verdicts: Annotated[tuple[Verdict, ...], Field(min_length=1)]
-    skip_reasons: Annotated[tuple[Reason, ...], Field(min_length=1)]
+    skip_reasons: Annotated[tuple[Skip, ...], Field(min_length=1)]
     sources: Sources
 
     @model_validator(mode="after")
     def _unique(self) -> Self:
         reasons = [reason.id for verdict in self.verdicts for reason in verdict.reject_reasons]
-        reasons += [reason.id for reason in self.skip_reasons]
-        faults = _repeated("verdict", [verdict.id for verdict in self.verdicts])
+        reasons += [str(reason.id) for reason in self.skip_reasons]
+        faults = _repeated("verdict", [str(verdict.id) for verdict in self.verdicts])
         if faults := [*faults, *_repeated("reason", reasons)]:
             raise ValueError("; ".join(faults))
         return self

@@ -19,6 +19,7 @@ from state.review_values import (
     AssignmentRecord,
     BlindAnswer,
     EditRecord,
+    GateRecord,
     ItemVersion,
     NoteRecord,
     ReviewedVersion,
@@ -203,6 +204,27 @@ class ReviewDesk(RoleStore):
 
         self.commit(add)
 
+    def record_gate(self, place: Place, result: GateRecord) -> None:
+        """Keep what an automatic check found; it stands in place of the gate's earlier results."""
+
+        def add(session: Session) -> None:
+            table = _table(rows.GateResult)
+            earlier = select(table.c.position).where(
+                *_at(table, place), table.c.gate == result.gate
+            )
+            position = len(session.connection().execute(earlier).all())
+            session.add(
+                rows.GateResult(
+                    candidate_key=place[0],
+                    version=place[1],
+                    position=position,
+                    **result.model_dump(),
+                    found_at=now(),
+                )
+            )
+
+        self.commit(add)
+
     def import_votes(self, imported: Sequence[tuple[Place, str, BlindAnswer | None, Vote]]) -> None:
         """Store votes (of a reviewer, with the answer before it) that were cast elsewhere.
 
@@ -315,6 +337,7 @@ _PARTS: tuple[type[SQLModel], ...] = (
     rows.ReviewClosing,
     rows.ReviewEdit,
     rows.AdjudicationNote,
+    rows.GateResult,
 )
 
 
@@ -342,5 +365,8 @@ def _version(item: Row, parts: Mapping[type[SQLModel], list[Row]]) -> ReviewedVe
         votes=votes,
         closing=closing[0]["outcome"] if closing else None,
         edit=as_value(edit[0], EditRecord) if edit else None,
+        gates=tuple(
+            {row["gate"]: as_value(row, GateRecord) for row in parts[rows.GateResult]}.values()
+        ),
         notes=tuple(as_value(row, NoteRecord) for row in parts[rows.AdjudicationNote]),
     )

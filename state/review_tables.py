@@ -209,3 +209,19 @@ class AdjudicationNote(VersionColumns, table=True):
     author: str
     note: str
     noted_at: int = Field(sa_type=BigInteger)
+
+
+class GateResult(VersionColumns, table=True):
+    """What an automatic check found about a version; the last result of a gate stands.
+
+    `outcome` is a `psychemme.vocabulary.GateOutcome`.
+    """
+
+    __tablename__ = "gate_results"
+    __table_args__ = (_of_item(),)
+
+    gate: str = Field(primary_key=True)
+    position: int = Field(primary_key=True)
+    outcome: str
+    detail: str
+    found_at: int = Field(sa_type=BigInteger)

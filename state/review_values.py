@@ -13,6 +13,7 @@ from psychemme.vocabulary import (
     Capability,
     Closing,
     Format,
+    GateOutcome,
     SetKind,
     SkipReason,
     Verdict,
@@ -180,10 +181,19 @@ class NoteRecord(Value):
     noted_at: int
 
 
+class GateRecord(Value):
+    """What an automatic check found about a version."""
+
+    gate: str
+    outcome: GateOutcome
+    detail: str = ""
+
+
 class ReviewedVersion(Value):
     """One version with everything reviewers and curators did to it, for curators only.
 
-    `answers` and `votes` are by reviewer; `votes` holds every revision in order.
+    `answers` and `votes` are by reviewer; `votes` holds every revision in order; `gates` holds the
+    last result of each.
     """
 
     item: ItemVersion
@@ -195,6 +205,7 @@ class ReviewedVersion(Value):
     closing: Closing | None = None
     edit: EditRecord | None = None
     notes: tuple[NoteRecord, ...] = ()
+    gates: tuple[GateRecord, ...] = ()
 
     def standing(self) -> dict[str, Vote]:
         """Return the vote that stands of each reviewer who has one that was not withdrawn."""

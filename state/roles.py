@@ -168,6 +168,7 @@ CURATOR = Grants(
         review_tables.BlindAnswer,
         review_tables.Vote,
         review_tables.AdjudicationNote,
+        review_tables.GateResult,
     ),
     update=_names(tables.Clip, tables.Outcome, review_tables.Reviewer, review_tables.ReviewSet),
     delete=_names(tables.Preparation, tables.EpisodeRow, review_tables.ReviewSession),

@@ -138,10 +138,10 @@ def test_the_review_form_asks_for_three_verdicts():
 
 def test_a_review_reason_given_twice_is_refused(folder):
     def spoil(raw):
-        raw["skip_reasons"].append(raw["verdicts"][0]["reject_reasons"][0])
+        raw["skip_reasons"].append(raw["skip_reasons"][0])
 
     rewrite(folder / "review.yaml", spoil)
-    with pytest.raises(ConfigError, match="'unclear_referent' is given twice"):
+    with pytest.raises(ConfigError, match="'cannot_play' is given twice"):
         read_review(folder)
 
 

@@ -14,6 +14,7 @@ APPEND_ONLY = {
     "adjudication_notes": (*_OF_VERSION, "position"),
     "assignments": _OF_REVIEWER,
     "blind_answers": _OF_REVIEWER,
+    "gate_results": (*_OF_VERSION, "gate", "position"),
     "review_closings": _OF_VERSION,
     "review_cues": (*_OF_VERSION, "position"),
     "review_edits": _OF_VERSION,
@@ -307,6 +308,21 @@ def upgrade() -> None:
             ["review_items.candidate_key", "review_items.version"],
         ),
         sa.PrimaryKeyConstraint("candidate_key", "version"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "gate_results",
+        sa.Column("candidate_key", sa.String(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("gate", sa.String(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("outcome", sa.String(), nullable=False),
+        sa.Column("detail", sa.String(), nullable=False),
+        sa.Column("found_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["candidate_key", "version"], ["review_items.candidate_key", "review_items.version"]
+        ),
+        sa.PrimaryKeyConstraint("candidate_key", "version", "gate", "position"),
         sqlite_with_rowid=False,
     )
     for rule in _rules():

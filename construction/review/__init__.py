@@ -1,0 +1,1 @@
+"""Review: what reviewers are asked, what they vote, and how far they agree."""

@@ -1,0 +1,54 @@
+"""`psychemme agreement`."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.box import SIMPLE
+from rich.table import Table
+
+from psychemme.cli.app import JsonOption, app, out, plain, print_json
+
+
+@app.command()
+def agreement(
+    file: Annotated[
+        Path,
+        typer.Option(help="Ratings as JSON Lines: item, reviewer, dimension, capability, value."),
+    ],
+    json: JsonOption = False,
+) -> None:
+    """Show how far reviewers agree: raw, Krippendorff's alpha with interval, Gwet's AC1, MASI."""
+    from construction.review import agreement_views as views
+    from construction.review.agreement import agreement as compute
+    from construction.review.ratings import read_ratings_file
+
+    report = compute(read_ratings_file(file))
+    if json:
+        print_json(views.agreement_json(report))
+        return
+    for name, rows in groupby(views.agreement_table(report), key=itemgetter(0)):
+        columns = zip(views.TABLE_COLUMNS, *rows, strict=True)
+        out.print(_table(name, [column for column in columns if any(column[1:])][1:]))
+    for reason, text in views.undefined_reasons(report).items():
+        out.print(f"{reason}: {text}")
+    out.print(
+        "Fractions of 1. Items: rated by two reviewers or more. MASI: mean distance of two sets."
+    )
+    out.print(f"95%: interval of alpha, items redrawn {report.draws} times.")
+
+
+def _table(title: str, columns: Sequence[Sequence[str]]) -> Table:
+    table = Table(
+        *(header for header, *_ in columns),
+        title=title,
+        box=SIMPLE,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    for row in zip(*(cells for _, *cells in columns), strict=True):
+        table.add_row(*map(plain, row))
+    return table
