@@ -4,6 +4,7 @@
 #   make evaluate-example  evaluate the baselines on an example release of the demo's candidates
 #   make test       install what tests need, run the default tests
 #   make test-slow  the tests that take longer than a few seconds
+#   make test-exports  load every export by the real tools, in environments of their own
 #   make check      every static check, as CI and pre-commit run them
 #   make lock       resolve the requirement files again, keeping the pins that still fit
 #   make clean      remove what the targets above made, `.venv` included
@@ -30,7 +31,7 @@ editable = uv pip install --quiet --no-deps --no-build-isolation -e . || \
 compile = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate
 
-.PHONY: demo evaluate-example test test-slow check generated lock clean
+.PHONY: demo evaluate-example test test-slow test-exports check generated lock clean
 
 demo: .venv/demo.installed
 	python examples/demo.py demo-workspace
@@ -40,10 +41,13 @@ evaluate-example: .venv/demo.installed
 	python examples/evaluate_example.py demo-workspace demo-evaluation
 
 test: .venv/dev.installed
-	pytest -n 2 -m "not slow" $(PYTEST_ARGS)
+	pytest -n 2 -m "not slow and not exports" $(PYTEST_ARGS)
 
 test-slow: .venv/llama.installed
-	pytest -n 2 -m slow $(PYTEST_ARGS)
+	pytest -n 2 -m "slow and not exports" $(PYTEST_ARGS)
+
+test-exports: .venv/dev.installed .venv-exports/installed .venv-lmms/installed
+	pytest -m exports $(PYTEST_ARGS)
 
 check: .venv/dev.installed
 	ruff check
@@ -64,9 +68,11 @@ lock: .venv/uv.installed
 	$(compile) pyproject.toml requirements/build.in \
 		-c requirements/dev.txt -o requirements/base.txt
 	$(compile) --no-deps requirements/llama.in -o requirements/llama.txt
+	$(compile) requirements/exports.in -o requirements/exports.txt
+	$(compile) --no-deps requirements/lmms-eval.in -o requirements/lmms-eval.txt
 
 clean:
-	rm -rf .venv demo-workspace demo-evaluation build *.egg-info .coverage .hypothesis .import_linter_cache \
+	rm -rf .venv .venv-exports .venv-lmms demo-workspace demo-evaluation build *.egg-info .coverage .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache
 
 .venv/uv.installed: requirements/uv.txt
@@ -90,4 +96,18 @@ clean:
 .venv/llama.installed: requirements/llama.txt .venv/dev.installed
 	uv pip install --quiet --require-hashes --no-deps -r $< || \
 		$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r $<
+	touch $@
+
+# The tools that load our exports need other versions than we do, so they never share .venv.
+.venv-exports/installed: requirements/exports.txt .venv/uv.installed
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	uv pip sync --quiet --python $(@D)/bin/python --require-hashes $< || \
+		$(@D)/bin/python -m pip install --quiet --require-hashes -r $<
+	touch $@
+
+.venv-lmms/installed: requirements/lmms-eval-torch.txt requirements/lmms-eval.txt .venv/uv.installed
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --require-hashes --no-deps -r $<
+	uv pip install --quiet --python $(@D)/bin/python --require-hashes --no-deps -r $(word 2,$^) || \
+		$(@D)/bin/python -m pip install --quiet --require-hashes --no-deps -r $(word 2,$^)
 	touch $@
