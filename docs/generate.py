@@ -69,6 +69,7 @@ def release_schema(name: str) -> str:
 
     kinds = {
         "episode": rows.EpisodeRow,
+        "erratum": rows.ErratumRow,
         "manifest": rows.Manifest,
         "question": rows.QuestionRow,
         "reference": rows.ReferenceRow,
@@ -76,7 +77,7 @@ def release_schema(name: str) -> str:
     return json.dumps(kinds[name].model_json_schema(), indent=2, sort_keys=True) + "\n"
 
 
-RELEASE_SCHEMAS = ("episode", "manifest", "question", "reference")
+RELEASE_SCHEMAS = ("episode", "erratum", "manifest", "question", "reference")
 
 
 def cards_schema() -> str:

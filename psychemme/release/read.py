@@ -1,19 +1,19 @@
 """Read a release and verify it: checksums, versions, and that everything refers to something."""
 
 import hashlib
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import ValidationError
-
 from psychemme.canonical import digest
 from psychemme.errors import ReleaseError
+from psychemme.release.checks import links, reference_faults
+from psychemme.release.faults import ROW_FILES, Fault, listed
+from psychemme.release.parse import parse_manifest, parse_rows
 from psychemme.release.rows import (
-    FORMAT_VERSION,
     EpisodeRow,
+    ErratumRow,
     Manifest,
     QuestionRow,
     ReferenceRow,
@@ -21,8 +21,9 @@ from psychemme.release.rows import (
 )
 
 _FETCH = "Fetch the release again, or ask its publisher; see docs/release-format.md."
-_MOST_NAMED = 5
+_UPGRADE = "Use a version of psychemme that reads it."
 R = TypeVar("R", bound=Row)
+Identified = TypeVar("Identified", EpisodeRow, QuestionRow, ReferenceRow)
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,12 @@ class Release:
 
     @property
     def checksum(self) -> str:
-        """The SHA-256 (hex) that stands for the public files; a run is pinned to it."""
-        return digest(self.manifest.files)
+        """The SHA-256 (hex) that stands for all that a model sees; a run is pinned to it.
+
+        Cards and figures are left out: a better drawing is no other benchmark.
+        """
+        files = self.manifest.files
+        return digest({name: files[name] for name in ROW_FILES["public"]})
 
     def references(self) -> Mapping[str, ReferenceRow]:
         """Return the private references by question id, verified; for scoring and judging only.
@@ -46,15 +51,15 @@ class Release:
         """
         folder = self.root / "private"
         _manifest(folder, "private")
-        rows = _rows(folder / "references.jsonl", ReferenceRow)
-        unknown = sorted(rows.keys() ^ self.questions.keys())
-        faults = [f"{name}: has no question or no reference" for name in unknown]
-        for name in rows.keys() & self.questions.keys():
-            question = self.questions[name]
-            length = self.episodes[question.episode_id].duration
-            faults.extend(f"{name}: {fault}" for fault in rows[name].faults(question, length))
-        _refuse(folder / "references.jsonl", sorted(faults))
+        rows = _by_id(folder / "references.jsonl", ReferenceRow)
+        faults = reference_faults(self.questions.values(), self.episodes, rows.values())
+        _refuse(folder / "references.jsonl", list(faults))
         return rows
+
+    def errata(self) -> tuple[ErratumRow, ...]:
+        """Return the errata of this release and of those before it, in the file's order."""
+        path = self.root / "public" / "errata.jsonl"
+        return tuple(_rows(path, ErratumRow)) if path.name in self.manifest.files else ()
 
 
 def read_release(root: Path) -> Release:
@@ -66,39 +71,30 @@ def read_release(root: Path) -> Release:
     if not folder.is_dir():
         raise ReleaseError(f"{root} holds no folder `public`.", "Name a release folder.")
     manifest = _manifest(folder, "public")
-    episodes = _rows(folder / "episodes.jsonl", EpisodeRow)
-    questions = _rows(folder / "questions.jsonl", QuestionRow)
-    faults = [
-        f"{q.id}: its episode {q.episode_id!r} is not in episodes.jsonl"
-        for q in questions.values()
-        if q.episode_id not in episodes
-    ]
-    faults.extend(
-        f"{q.id}: capability {q.capability} is not declared in the manifest"
-        for q in questions.values()
-        if q.capability not in manifest.capabilities
-    )
-    _refuse(folder / "questions.jsonl", faults)
+    episodes = _by_id(folder / "episodes.jsonl", EpisodeRow)
+    questions = _by_id(folder / "questions.jsonl", QuestionRow)
+    _refuse(folder / "questions.jsonl", list(links(questions.values(), episodes)))
+    undeclared = [q for q in questions.values() if q.capability not in manifest.capabilities]
+    if undeclared:
+        named = [f"{q.id} has capability {q.capability}" for q in undeclared]
+        problem = f"{folder / 'manifest.json'} does not declare every capability"
+        raise ReleaseError(f"{problem}: {listed(named)}.", _FETCH)
     return Release(root, manifest, questions, episodes)
 
 
 def _manifest(folder: Path, part: str) -> Manifest:
     path = folder / "manifest.json"
-    try:
-        manifest = Manifest.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise ReleaseError(f"{path} cannot be read: {error.strerror}.", _FETCH) from error
-    except ValidationError as error:
-        raise ReleaseError(f"{path} is not a manifest: {_first(error)}.", _FETCH) from error
-    if manifest.format_version.split(".")[0] != FORMAT_VERSION.split(".")[0]:
-        raise ReleaseError(
-            f"{path} has format version {manifest.format_version}; this reads {FORMAT_VERSION}.",
-            "Use a version of psychemme that reads it.",
-        )
+    manifest = parse_manifest(path.name, _bytes(path))
+    if isinstance(manifest, Fault):
+        action = _UPGRADE if "format version" in manifest.problem else _FETCH
+        raise ReleaseError(f"{path} {manifest.problem}.", action)
     if manifest.part != part:
         raise ReleaseError(f"{path} says it is the {manifest.part} part.", _FETCH)
     for name, sha256 in manifest.files.items():
         _verify(folder, name, sha256)
+    for name in ROW_FILES[part]:
+        if name not in manifest.files:
+            raise ReleaseError(f"{path} does not list {name}.", _FETCH)
     return manifest
 
 
@@ -108,43 +104,34 @@ def _verify(folder: Path, name: str, sha256: str) -> None:
         raise ReleaseError(f"{folder}: the manifest names {name!r}, outside it.", _FETCH)
     if not path.is_file():
         raise ReleaseError(f"{path} is missing.", _FETCH)
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    found = hashlib.sha256(_bytes(path)).hexdigest()
     if found != sha256:
         raise ReleaseError(f"{path} has SHA-256 {found[:12]}…, not {sha256[:12]}….", _FETCH)
 
 
-def _rows(path: Path, kind: type[R]) -> dict[str, R]:
-    rows: dict[str, R] = {}
-    for number, line in _lines(path):
-        try:
-            row = kind.model_validate(json.loads(line))
-        except ValidationError as error:
-            raise ReleaseError(f"{path}:{number}: {_first(error)}.", _FETCH) from error
-        except json.JSONDecodeError as error:
-            raise ReleaseError(f"{path}:{number} is not JSON: {error.msg}.", _FETCH) from error
-        name = str(getattr(row, "id"))  # noqa: B009 - every kind of row has one
-        if name in rows:
-            raise ReleaseError(f"{path}:{number}: id {name!r} stands twice.", _FETCH)
-        rows[name] = row
+def _by_id(path: Path, kind: type[Identified]) -> dict[str, Identified]:
+    rows: dict[str, Identified] = {}
+    for row in _rows(path, kind):
+        if row.id in rows:
+            raise ReleaseError(f"{path}: id {row.id!r} stands twice.", _FETCH)
+        rows[row.id] = row
     return dict(sorted(rows.items()))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def _rows(path: Path, kind: type[R]) -> list[R]:
+    parsed, faults = parse_rows(path.name, _bytes(path), kind)
+    _refuse(path, faults)
+    return [one.row for one in parsed]
+
+
+def _bytes(path: Path) -> bytes:
     try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, line
-    except (OSError, UnicodeDecodeError) as error:
-        raise ReleaseError(f"{path} cannot be read: {error}.", _FETCH) from error
+        return path.read_bytes()
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be read: {error.strerror}.", _FETCH) from error
 
 
-def _refuse(path: Path, faults: list[str]) -> None:
+def _refuse(path: Path, faults: Sequence[Fault]) -> None:
     if faults:
-        more = f" (+{len(faults) - _MOST_NAMED} more)" if len(faults) > _MOST_NAMED else ""
-        raise ReleaseError(f"{path}: {'; '.join(faults[:_MOST_NAMED])}{more}.", _FETCH)
-
-
-def _first(error: ValidationError) -> str:
-    fault = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, fault['loc'])) or 'row'}: {fault['msg']}"
+        named = sorted(f"{fault.where}: {fault.problem}" for fault in faults)
+        raise ReleaseError(f"{path}: {listed(named)}.", _FETCH)

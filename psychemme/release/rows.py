@@ -5,15 +5,15 @@ are seconds from the clip's start. A reader ignores keys it does not know, so th
 may add some.
 """
 
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from psychemme.answers import fits, option_set
 from psychemme.items import Answer, Cue, KeyPoint, Option
 from psychemme.vocabulary import Capability, Format
 
-FORMAT_VERSION = "1.0"
+FORMAT_VERSION = "1.1"
 
 
 class Row(BaseModel):
@@ -38,7 +38,11 @@ class Earlier(Row):
 
 
 class EpisodeRow(Row):
-    """A line of `public/episodes.jsonl`. `clip` is a path below the media folder, or a URI."""
+    """A line of `public/episodes.jsonl`. `clip` is a path below the media folder, or a URI.
+
+    `source_start` is where the clip starts in its source video, in seconds, if known; `licence`,
+    `consent` and `url` are those of the source.
+    """
 
     id: str
     source: str
@@ -51,6 +55,10 @@ class EpisodeRow(Row):
     end: float
     duration: float = Field(gt=0)
     transcript: tuple[Line, ...] = ()
+    source_start: float | None = None
+    licence: str | None = None
+    consent: str | None = None
+    url: str | None = None
 
 
 class QuestionRow(Row):
@@ -86,41 +94,72 @@ class ReferenceRow(Row):
     cues: tuple[Cue, ...] = ()
     key_points: tuple[KeyPoint, ...] = ()
 
-    def faults(self, question: QuestionRow, duration: float) -> list[str]:
-        """Return what does not fit `question` and its episode of `duration` seconds."""
-        ids = [option.id for option in question.options]
-        chosen = len(option_set(self.answer))
-        found = []
-        if not fits(question.format, self.answer, ids):
-            found.append(f"answer {self.answer!r} does not fit a {question.format} question")
-        elif question.format is Format.MULTIPLE and not 2 <= chosen < len(ids):
-            found.append("a multiple answer needs two options or more, and fewer than all")
-        if question.format is Format.OPEN and not any(p.required for p in self.key_points):
-            found.append("an open reference needs a required key point")
-        found.extend(
-            f"cue {position} lies outside the episode"
-            for position, cue in enumerate(self.cues)
-            if not 0 <= cue.start < cue.end <= duration
-        )
-        return found
+
+class ErratumAction(StrEnum):
+    """What was done about a fault; `noted` leaves the item as it was."""
+
+    REMOVED = "removed"
+    CORRECTED = "corrected"
+    NOTED = "noted"
 
 
-class Manifest(Row):
-    """`manifest.json` of either folder. `files` maps each file to the SHA-256 of its bytes.
+class ErratumRow(Row):
+    """A line of `public/errata.jsonl`: a fault of an item (or episode) and what was done about it.
 
-    `capabilities` are those the macro average runs over. `example` marks a release that is made
-    for demonstration and measures nothing.
+    `version` is the release that says so first.
     """
 
-    format_version: str = FORMAT_VERSION
-    part: Literal["public", "private"]
-    name: str
+    id: str
+    version: str
+    fault: str
+    action: ErratumAction
+    note: str = ""
+
+
+class ReviewFacts(Row):
+    """How the items were reviewed; `demonstration` votes come from no person."""
+
+    reviewers_per_item: int = Field(ge=0)
+    items_reviewed: int = Field(ge=0)
+    demonstration: bool = False
+
+
+class ReleaseFacts(Row):
+    """What a release says of itself, besides its rows.
+
+    `example` marks a release that is made for demonstration and measures nothing. `versions` are
+    those of taxonomy, prompts and tools; `models` maps each agent to the model that made the items;
+    `gates` says of each gate whether every item passed it or it was never run. `licence` (an SPDX
+    id), `languages` (BCP 47) and `date` (YYYY-MM-DD) are the release's own.
+    """
+
+    name: str = Field(min_length=1)
     version: str
     profile: str
     example: bool = False
-    canary: str
-    capabilities: tuple[Capability, ...]
-    counts: dict[str, int] = {}
+    # No double hyphen: it could not stand in an XML comment.
+    canary: str = Field(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", min_length=6)
     versions: dict[str, str] = {}
     seed: int | None = None
+    models: dict[str, str] = {}
+    gates: dict[str, Literal["passed", "not_run"]] = {}
+    review: ReviewFacts | None = None
+    licence: str = ""
+    languages: tuple[str, ...] = ()
+    date: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
+    citation: str = ""
+
+
+class Manifest(ReleaseFacts):
+    """`manifest.json` of either folder. `files` maps each file to the SHA-256 of its bytes.
+
+    `capabilities` are those the macro average runs over.
+    """
+
+    # Format 1.0 set no pattern.
+    canary: str
+    format_version: str = FORMAT_VERSION
+    part: Literal["public", "private"]
+    capabilities: tuple[Capability, ...]
+    counts: dict[str, int] = {}
     files: dict[str, str]

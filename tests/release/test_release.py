@@ -9,10 +9,10 @@ import pytest
 from psychemme.errors import ReleaseError
 from psychemme.items import Cue, KeyPoint, Option
 from psychemme.release.read import read_release
-from psychemme.release.rows import EpisodeRow, QuestionRow, ReferenceRow
+from psychemme.release.rows import EpisodeRow, QuestionRow, ReferenceRow, ReleaseFacts
 from psychemme.release.write import write_release
 
-FACTS = {"name": "small", "version": "1.0.0", "profile": "p", "canary": "c0ffee"}
+FACTS = ReleaseFacts(name="small", version="1.0.0", profile="p", canary="c0ffee")
 OPTIONS = tuple(Option(id=letter, text=f"option {letter}") for letter in "ABC")
 
 
@@ -69,15 +69,41 @@ def test_what_was_written_is_read(root: Path) -> None:
 def test_the_same_rows_give_the_same_bytes(root: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     write_release(other, FACTS, QUESTIONS[::-1], [episode()], REFERENCES[::-1])
-    for file in (root / "public").iterdir():
-        assert file.read_bytes() == (other / "public" / file.name).read_bytes()
+    for name in ("SHA256SUMS", "public/questions.jsonl", "private/manifest.json"):
+        assert (root / name).read_bytes() == (other / name).read_bytes()
     assert read_release(root).checksum == read_release(other).checksum
+
+
+def test_only_what_a_model_sees_makes_the_checksum(root: Path, tmp_path: Path) -> None:
+    cards = {"README.md": b"c0ffee"}
+    write_release(tmp_path / "card", FACTS, QUESTIONS, [episode()], REFERENCES, cards)
+    assert read_release(tmp_path / "card").checksum == read_release(root).checksum
+    asked = (question("q1", question="Who leaves?"), *QUESTIONS[::2])
+    write_release(tmp_path / "asked", FACTS, asked, [episode()], REFERENCES)
+    assert read_release(tmp_path / "asked").checksum != read_release(root).checksum
+
+
+def test_a_release_of_format_1_0_is_read(root: Path) -> None:
+    new = {"models", "gates", "review", "licence", "languages", "date", "citation"}
+    for part in ("public", "private"):
+        path = root / part / "manifest.json"
+        said = json.loads(path.read_text())
+        old = {key: value for key, value in said.items() if key not in new}
+        path.write_text(json.dumps(old | {"format_version": "1.0", "canary": "any -- text"}))
+    (root / "SHA256SUMS").unlink()
+    assert read_release(root).references().keys() == {"q1", "q2", "q3"}
+
+
+def test_a_manifest_lists_the_rows(root: Path) -> None:
+    edit(root / "public" / "manifest.json", files={})
+    with pytest.raises(ReleaseError, match=r"does not list episodes\.jsonl"):
+        read_release(root)
 
 
 def test_every_row_carries_the_canary_and_the_public_part_no_reference(root: Path) -> None:
     for file in root.rglob("*.jsonl"):
         assert all(json.loads(line)["canary"] == "c0ffee" for line in file.open())
-    public = "".join(file.read_text() for file in (root / "public").iterdir())
+    public = "".join(file.read_text() for file in (root / "public").iterdir() if file.is_file())
     assert "the host" not in public
     assert "the first words" not in public
 
@@ -122,7 +148,7 @@ def test_a_manifest_cannot_name_files_outside(root: Path) -> None:
         ([question("q1", episode_id="e9")], [ReferenceRow(id="q1", answer="A")], "'e9' is not in"),
         ([question("q1")], [ReferenceRow(id="q1", answer="D")], "does not fit"),
         ([question("q1")], [ReferenceRow(id="q1", answer=["A", "B"])], "does not fit"),
-        ([question("q1")], [], "no question or no reference"),
+        ([question("q1")], [], "q1: has no reference"),
         (
             [question("q1", "multiple")],
             [ReferenceRow(id="q1", answer=["A", "B", "C"])],

@@ -1,9 +1,17 @@
 """A synthetic release of text alone: many items, no clip, known references."""
 
+import shutil
 from pathlib import Path
 
 from psychemme.items import Cue, KeyPoint, Option
-from psychemme.release.rows import Earlier, EpisodeRow, Line, QuestionRow, ReferenceRow
+from psychemme.release.rows import (
+    Earlier,
+    EpisodeRow,
+    Line,
+    QuestionRow,
+    ReferenceRow,
+    ReleaseFacts,
+)
 from psychemme.release.write import write_release
 from psychemme.vocabulary import Capability, Format
 
@@ -30,6 +38,8 @@ def episode(number: int, clip: str = "none.mp4", sha256: str = "0" * 64) -> Epis
         start=0.0,
         end=20.0,
         duration=20.0,
+        licence="CC0-1.0",
+        consent="synthetic",
         transcript=(
             Line(start=1, end=3, text=f"Could you hold ladder {number}?"),
             Line(start=4, end=6, text="Sure, give me a second."),
@@ -67,17 +77,28 @@ def reference(row: QuestionRow) -> ReferenceRow:
     )
 
 
+def make_rows(
+    count: int = 24, capabilities: tuple[Capability, ...] = tuple(Capability), **clip: str
+) -> tuple[list[QuestionRow], list[EpisodeRow], list[ReferenceRow]]:
+    """Return `count` items over `capabilities` in turn, their episodes and references."""
+    questions = [
+        question(n, capabilities[n % len(capabilities)], FORMS[n % 7 % 3]) for n in range(count)
+    ]
+    episodes = [episode(n, **clip) for n in range((count + 2) // 3)]
+    return questions, episodes, [reference(q) for q in questions]
+
+
 def make_release(
     root: Path,
     count: int = 24,
     capabilities: tuple[Capability, ...] = tuple(Capability),
     **facts: object,
 ) -> Path:
-    """Write a release of `count` items over `capabilities` in turn, and return its folder."""
-    questions = [
-        question(n, capabilities[n % len(capabilities)], FORMS[n % 7 % 3]) for n in range(count)
-    ]
+    """Write a release of these rows in place of an earlier one, and return its folder."""
+    for part in ("public", "private"):
+        shutil.rmtree(root / part, ignore_errors=True)
+    (root / "SHA256SUMS").unlink(missing_ok=True)
     clip = {key: facts.pop(key) for key in ("clip", "sha256") if key in facts}
-    episodes = [episode(n, **clip) for n in range((count + 2) // 3)]
-    write_release(root, FACTS | facts, questions, episodes, [reference(q) for q in questions])
+    said = ReleaseFacts.model_validate(FACTS | facts)
+    write_release(root, said, *make_rows(count, capabilities, **clip))
     return root
