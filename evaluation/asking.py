@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from evaluation.footage import Footage, sent_media
 from evaluation.inputs import InputPolicy, history_of, shown
+from evaluation.option_orders import option_order, shown_question
 from prompts.load import render
 from psychemme.clients.cards import ModelCard
 from psychemme.clients.protocol import Client, Parameters, Request
@@ -50,10 +51,11 @@ class Asking:
         history = history_of(question, self.release, self.policy, self.donors)
         texts = shown(question, episode, history, self.policy, given)
         parts = await self.footage.parts(episode, given, self.policy, self.card)
+        order = option_order(question, self.policy.order, self.policy.order_seed)
         inputs = {
             "episode": texts,
             "question": question.question,
-            "options": question.options,
+            "options": shown_question(question, order).options,
             "format": question.format,
             "decision_time": question.decision_time,
         }
@@ -75,5 +77,6 @@ class Asking:
             "history_entries": len(texts.history) if texts else 0,
             "history_of": self.donors.get(question.id),
             "public_context": bool(texts and texts.public_context),
+            "option_order": order,
             "characters": len(prompt.system) + len(prompt.user),
         }

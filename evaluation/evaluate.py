@@ -9,11 +9,13 @@ from pathlib import Path
 
 from evaluation.asking import Asking
 from evaluation.baselines import BASELINES, reply_text
-from evaluation.exports import export_responses
+from evaluation.exports import export_responses, parsed_reply
 from evaluation.manifest import RunManifest
-from evaluation.responses import Outcome, parse_response
+from evaluation.option_orders import option_order, shown_release
+from evaluation.responses import Outcome
 from evaluation.store import CallRow, RunStore, call_row
 from evaluation.work import Progress, work_through
+from psychemme.canonical import canonical_json
 from psychemme.clients.failures import ReplyFault
 from psychemme.clients.retries import Unanswered
 from psychemme.errors import MediaError, ReplyError
@@ -42,6 +44,12 @@ class Evaluation:
     _tokens: int = 0
     _cost: float | None = 0.0
     _unanswered: int = 0
+
+    @property
+    def name(self) -> str:
+        """What tells this run from others in progress."""
+        order = self.manifest.policy.order
+        return f"{self.manifest.model} order {order}" if order else self.manifest.model
 
     async def finish(self) -> Progress:
         """Ask what is not answered yet, write `responses.jsonl`, and return where it ended.
@@ -73,12 +81,18 @@ class Evaluation:
         return Progress(planned, self._settled, self._failures, self._tokens, self._cost)
 
     def _answer_all(self, left: Sequence[QuestionRow]) -> None:
-        answers = BASELINES[self.manifest.model](self.release, self.manifest.seed or 0)
+        policy = self.manifest.policy
+        shown = shown_release(self.release, policy.order, policy.order_seed)
+        # Each order is a draw of its own.
+        answers = BASELINES[self.manifest.model](shown, (self.manifest.seed or 0) + policy.order)
         rows = [
             CallRow(
                 role=EvaluationRole.EVALUATED,
                 model=self.manifest.model,
                 item_id=question.id,
+                sent_json=canonical_json(
+                    {"option_order": option_order(question, policy.order, policy.order_seed)}
+                ),
                 text=reply_text(answers[question.id]),
                 finish_reason="stop",
                 cost=0.0,
@@ -132,7 +146,7 @@ class Evaluation:
 
     def _count(self, row: CallRow) -> None:
         question = self.release.questions[row.item_id]
-        parsed = parse_response(row.text, row.finish_reason, question.format, question.options)
+        parsed = parsed_reply(row, question)
         self._settled += 1
         if parsed.reason is not None:
             self._failures[parsed.reason] += 1

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 from evaluation.manifest import RunManifest
-from evaluation.responses import Outcome, Response, parse_response
+from evaluation.option_orders import Order, as_released, own_order, shown_question
+from evaluation.responses import Outcome, Parsed, Response, parse_response
 from evaluation.store import CallRow, RunStore
 from psychemme.canonical import canonical_json
 from psychemme.media.blobs import write_whole
@@ -17,8 +18,22 @@ RESPONSES = "responses.jsonl"
 
 def response_of(row: CallRow, manifest: RunManifest, question: QuestionRow) -> Response:
     """Return the parsed response of an answered call."""
-    parsed = parse_response(row.text, row.finish_reason, question.format, question.options)
-    return _response(question.id, manifest, row.text, vars(parsed))
+    return _response(question.id, manifest, row.text, vars(parsed_reply(row, question)))
+
+
+def parsed_reply(row: CallRow, question: QuestionRow) -> Parsed:
+    """Return what an answered call's reply holds, in the release's option ids."""
+    order = shown_order(row, question)
+    options = shown_question(question, order).options
+    parsed = parse_response(row.text, row.finish_reason, question.format, options)
+    if parsed.answer is None:
+        return parsed
+    return parsed.model_copy(update={"answer": as_released(parsed.answer, question, order)})
+
+
+def shown_order(row: CallRow, question: QuestionRow) -> Order:
+    """Return the option order in which a call put `question`, as it was recorded then."""
+    return tuple(json.loads(row.sent_json).get("option_order") or own_order(question))
 
 
 def unanswered(item_id: str, manifest: RunManifest, error: str | None) -> Response:

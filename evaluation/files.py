@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from evaluation.judge import Judgement
+from evaluation.option_orders import own_order
 from evaluation.responses import Outcome, Response, parse_response
 from evaluation.scoring import ScoringError
 from psychemme.release.read import Release
@@ -74,6 +75,13 @@ def read_judgement_file(path: Path, release: Release) -> dict[RunKey, dict[str, 
 def _response(place: str, row: dict[str, Any], release: Release) -> Response:
     name, model, condition = _who(place, row, release)
     question = release.questions[name]
+    sent = row.get("sent")
+    order = sent.get("option_order") if isinstance(sent, dict) else None
+    if order and order != list(own_order(question)):
+        raise ScoringError(
+            f"{place}: item {name!r} was shown in another option order.",
+            "Score the run's folder in place of this file.",
+        )
     who = {"item_id": name, "model": model, "condition": condition}
     raw = row.get("raw")
     if raw is None and row.get("answer") is None and row.get("outcome") not in (None, "ok"):

@@ -45,7 +45,8 @@ class InputPolicy(Value):
     """What to give. `history` is `matched`, `none` or `mismatched`, the last with `history_seed`.
 
     `frames` is how many pictures are spread evenly over an episode; None is one a second, at most
-    64. `max_side` is in pixels.
+    64. `max_side` is in pixels. `order` is the option order, 0 the release's own, any other drawn
+    with `order_seed`.
     """
 
     condition: Condition = Condition.FULL
@@ -53,6 +54,8 @@ class InputPolicy(Value):
     history_seed: int | None = None
     frames: int | None = Field(default=None, ge=0, le=MOST_FRAMES)
     max_side: int = Field(default=512, ge=32)
+    order: int = Field(default=0, ge=0)
+    order_seed: int | None = None
 
     @property
     def label(self) -> str:
@@ -60,7 +63,8 @@ class InputPolicy(Value):
         seed = "" if self.history_seed is None else f":{self.history_seed}"
         history = "" if self.history == _MATCHED else f"+history-{self.history}{seed}"
         frames = "" if self.frames is None else f"+frames-{self.frames}"
-        return f"{self.condition}{history}{frames}"
+        order = f"+order-{self.order}:{self.order_seed}" if self.order else ""
+        return f"{self.condition}{history}{frames}{order}"
 
     def gives(self, card: ModelCard) -> "Given":
         """Return what a model with `card` is given under this policy."""

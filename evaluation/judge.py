@@ -5,6 +5,7 @@ labels never change the credit of a choice item.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -32,6 +33,21 @@ class Judgement(Value):
     evidence_support: EvidenceSupport
     logical_integrity: LogicalIntegrity
     answer_credit: Credit | None = None
+
+
+class Case(NamedTuple):
+    """A response as the judge sees it; `change` says how an audit altered what it sees."""
+
+    question: QuestionRow
+    reference: ReferenceRow
+    response: Response
+    repeat: int = 0
+    change: str = ""
+
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """What tells this case from the others of one judge."""
+        return self.question.id, self.repeat, self.change
 
 
 def needs_judge(response: Response, question: QuestionRow) -> bool:

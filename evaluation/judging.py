@@ -13,9 +13,15 @@ from pathlib import Path
 from evaluation.baselines import BASELINES
 from evaluation.endpoints import count_spent, open_budget, open_client
 from evaluation.exports import read_responses
-from evaluation.judge import PROMPT, Judgement, judge_request, needs_judge, read_judgement
+from evaluation.judge import (
+    PROMPT,
+    Case,
+    Judgement,
+    judge_request,
+    needs_judge,
+    read_judgement,
+)
 from evaluation.manifest import RunManifest, held, read_manifest, release_of
-from evaluation.responses import Response
 from evaluation.store import CallRow, RunStore, call_row
 from evaluation.work import Progress, work_through
 from prompts.load import prompt_hash
@@ -28,7 +34,6 @@ from psychemme.config import Effective
 from psychemme.errors import ConfigError, ReplyError, RunError
 from psychemme.media.blobs import write_whole
 from psychemme.release.read import Release
-from psychemme.release.rows import QuestionRow
 from psychemme.vocabulary import EvaluationRole
 
 JUDGEMENTS = "judgements.jsonl"
@@ -67,29 +72,32 @@ class Judging:
         """
         responses = read_responses(self.manifest, self.release, self.store)
         references = self.release.references()
-        wanted = [
-            (response, repeat)
+        cases = [
+            Case(self.release.questions[name], references[name], response, repeat)
             for repeat in range(self.repeats)
             for name, response in responses.items()
             if needs_judge(response, self.release.questions[name])
         ]
-        self._planned = len(wanted)
+        try:
+            return await self.settle(cases)
+        finally:
+            export_judgements(self.folder, self.manifest, self.store)
+
+    async def settle(self, cases: Sequence[Case]) -> Progress:
+        """Have the judge label `cases`, those it has not labelled yet; raises as `finish`."""
         done = {
-            (name, repeat)
+            (name, repeat, "")
             for (judge, repeat), judged in self.store.judgements().items()
             if judge == self.judge
             for name in judged
-        }
-        self._settled = sum((r.item_id, repeat) in done for r, repeat in wanted)
+        } | {(name, 0, change) for name, change in self.store.audits(self.judge)}
+        left = [case for case in cases if case.key not in done]
+        self._planned, self._settled = len(cases), len(cases) - len(left)
         self._tokens, self._cost = self.store.spent()
-        self._earlier = _rounds(self.store.calls(EvaluationRole.JUDGE, self.judge))
-        self._references = references
-        left = [(r, repeat) for r, repeat in wanted if (r.item_id, repeat) not in done]
+        calls = [("", call) for call in self.store.calls(EvaluationRole.JUDGE, self.judge)]
+        self._earlier = _rounds([*calls, *self.store.audit_calls(self.judge)])
         self.report(self.progress)
-        try:
-            await work_through(left, self._judge, self.concurrency, self.stop)
-        finally:
-            export_judgements(self.folder, self.manifest, self.store)
+        await work_through(left, self._judge, self.concurrency, self.stop)
         return self.progress
 
     @property
@@ -97,78 +105,78 @@ class Judging:
         """How far the judge is."""
         return Progress(self._planned, self._settled, self._failures, self._tokens, self._cost)
 
-    async def _judge(self, wanted: tuple[Response, int]) -> None:
-        response, repeat = wanted
+    async def _judge(self, case: Case) -> None:
         try:
-            judgement = await self._ask(response, repeat)
+            judgement = await self._ask(case)
         except ReplyError as fault:
-            await self._keep_error(response.item_id, repeat, fault.code)
+            await self._keep_error(case, fault.code)
         except Unanswered as fault:
-            await self._keep_error(response.item_id, repeat, "unanswered")
+            await self._keep_error(case, "unanswered")
             self._unanswered += 1
             if self._unanswered >= MOST_UNANSWERED:
                 raise fault
         else:
             self._unanswered = 0
+            name, repeat, change = case.key
             text = canonical_json(judgement.model_dump(mode="json"))
-            await self.store.keep_judgement(response.item_id, self.judge, repeat, text)
+            if change:
+                await self.store.keep_audit(name, self.judge, change, text)
+            else:
+                await self.store.keep_judgement(name, self.judge, repeat, text)
             self._settled += 1
         self.report(self.progress)
 
-    async def _keep_error(self, item_id: str, repeat: int, code: str) -> None:
+    async def _keep_error(self, case: Case, code: str) -> None:
+        name, repeat, change = case.key
         role = EvaluationRole.JUDGE
-        row = CallRow(role=role, model=self.judge, item_id=item_id, repeat=repeat, error=code)
-        await self.store.keep(row)
+        row = CallRow(role=role, model=self.judge, item_id=name, repeat=repeat, error=code)
+        await self.store.keep(row, change)
         self._failures[code] += 1
 
-    async def _ask(self, response: Response, repeat: int) -> Judgement:
+    async def _ask(self, case: Case) -> Judgement:
         """Return a valid judgement; raises ReplyError where it stays invalid.
 
         Replies of a conversation that was cut off are used again; one that ended without a
         judgement is begun anew.
         """
-        question = self.release.questions[response.item_id]
-        first, earlier = self._earlier.get((response.item_id, repeat), (0, ()))
+        first, earlier = self._earlier.get(case.key, (0, ()))
         exchange: tuple[tuple[str, str], ...] = ()
         for attempt in range(_TRIES):
-            number = first + attempt
             text = (
                 earlier[attempt]
                 if attempt < len(earlier)
-                else await self._call(question, response, exchange, repeat, number)
+                else await self._call(case, exchange, first + attempt)
             )
             try:
-                return read_judgement(text, question)
+                return read_judgement(text, case.question)
             except InvalidReply as fault:
                 exchange = (*exchange, (text, str(fault)))
         raise ReplyError("invalid")
 
-    async def _call(
-        self,
-        question: QuestionRow,
-        response: Response,
-        exchange: tuple[tuple[str, str], ...],
-        repeat: int,
-        number: int,
-    ) -> str:
-        reference = self._references[question.id]
+    async def _call(self, case: Case, exchange: tuple[tuple[str, str], ...], number: int) -> str:
+        name, repeat, change = case.key
         # A repeat, and a conversation begun anew, is a new call; a resume never is.
         draw = repeat * 1000 + number // _TRIES
-        request = judge_request(question, reference, response, exchange, draw)
+        request = judge_request(case.question, case.reference, case.response, exchange, draw)
         reply = await self.client.complete(request)
-        row = call_row(request, self.judge, question.id, reply=reply, repeat=repeat, attempt=number)
-        await self.store.keep(row)
+        row = call_row(request, self.judge, name, reply=reply, repeat=repeat, attempt=number)
+        await self.store.keep(row, change)
         self._tokens += row.input_tokens + row.output_tokens
         if self._cost is not None:
             self._cost = None if row.cost is None else self._cost + row.cost
         return row.text or ""
 
 
-def _rounds(calls: Sequence[CallRow]) -> dict[tuple[str, int], tuple[int, tuple[str, ...]]]:
-    """Return for each item and repeat the first number of its open conversation, and its texts."""
-    texts: dict[tuple[str, int], dict[int, str]] = {}
-    for call in calls:
-        texts.setdefault((call.item_id, call.repeat), {})[call.attempt] = call.text or ""
+_Open = tuple[int, tuple[str, ...]]
+"""The first number of a conversation that may go on, and its texts."""
+
+
+def _rounds(calls: Sequence[tuple[str, CallRow]]) -> dict[tuple[str, int, str], _Open]:
+    """Return the open conversation of each case, from calls with their changes."""
+    texts: dict[tuple[str, int, str], dict[int, str]] = {}
+    for change, call in calls:
+        numbered = texts.setdefault((call.item_id, call.repeat, change), {})
+        numbered[call.attempt] = call.text or ""
     found = {}
     for key, by_number in texts.items():
         count = max(by_number) + 1

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from psychemme.media.blobs import write_whole
 from psychemme.release.read import Release, read_release
 
 FILE_NAME = "run.json"
+ORDERS = "orders"
 SCHEMA_VERSION = 1
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _MAY_CHANGE = frozenset({"release_path", "versions"})
@@ -100,14 +102,39 @@ def folder_name(release: Release, model: str, condition: str) -> str:
     )
 
 
+def order_folder(folder: Path, number: int) -> Path:
+    """Return where the run at `folder` keeps the same questions in option order `number`."""
+    return folder if number == 0 else folder / ORDERS / str(number)
+
+
+def order_folders(folder: Path) -> list[Path]:
+    """Return the runs of every option order that the run at `folder` has, its own first."""
+    numbered = (order_folder(folder, number) for number in count())
+    return list(takewhile(lambda each: (each / FILE_NAME).exists(), numbered))
+
+
 def write_manifest(folder: Path, manifest: RunManifest) -> None:
     """Write `run.json` of a run."""
     text = json.dumps(manifest.model_dump(mode="json"), indent=1, ensure_ascii=False)
     write_whole(folder / FILE_NAME, f"{text}\n".encode())
 
 
-def read_manifest(folder: Path) -> RunManifest:
-    """Return the manifest of the run at `folder`; raises RunError where there is none."""
+def read_manifest(folder: Path, *, any_order: bool = False) -> RunManifest:
+    """Return the manifest of the run at `folder`.
+
+    Raises RunError where there is none, or where it is one of another run's option orders, which
+    is no model of its own; those are read with `any_order` only.
+    """
+    manifest = _read(folder)
+    if manifest.policy.order and not any_order:
+        raise RunError(
+            f"{folder} asks in option order {manifest.policy.order} for the run that holds it.",
+            f"Name {folder.parent.parent}: `psychemme score` prints its spread over orders.",
+        )
+    return manifest
+
+
+def _read(folder: Path) -> RunManifest:
     path = folder / FILE_NAME
     try:
         content: Any = json.loads(path.read_bytes())

@@ -1,7 +1,7 @@
 """Start or resume runs: what they pin, where they lie, and how they are put together."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain, count, takewhile
@@ -19,6 +19,7 @@ from evaluation.manifest import (
     RunManifest,
     folder_name,
     held,
+    order_folder,
     read_manifest,
     refuse_other_release,
     release_name,
@@ -37,13 +38,17 @@ from psychemme.release.read import Release
 
 @dataclass(frozen=True)
 class Plan:
-    """What to evaluate: a release, on which clips, under which policy, and where runs go."""
+    """What to evaluate: a release, on which clips, under which policy, and where runs go.
+
+    Choice items are asked in `orders` option orders, the release's own among them.
+    """
 
     release: Release
     media: tuple[Path, ...]
     out: Path
     policy: InputPolicy
     limit: int | None = None
+    orders: int = 1
 
 
 def plan_run(plan: Plan, model: str, effective: Effective, cards: Cards) -> RunManifest:
@@ -83,6 +88,27 @@ def plan_run(plan: Plan, model: str, effective: Effective, cards: Cards) -> RunM
     )
 
 
+def plan_order(run: RunManifest, release: Release, number: int, seed: int) -> RunManifest:
+    """Return the manifest of `run`'s choice items in option order `number`, from 1.
+
+    Raises RunError where it has none.
+    """
+    items = tuple(name for name in run.items if release.questions[name].format.is_choice)
+    if not items:
+        raise RunError("No choice item is asked, so that no order differs.", "Leave out --permute.")
+    policy = run.policy.model_copy(update={"order": number, "order_seed": seed})
+    chance = expected_accuracy(release.questions[name] for name in items)
+    return run.model_copy(
+        update={
+            "condition": policy.label,
+            "policy": policy,
+            "items": items,
+            "donors": {name: run.donors[name] for name in items if name in run.donors},
+            "chance": None if run.chance is None else chance,
+        }
+    )
+
+
 def decoding_of(effective: Effective, card: ModelCard) -> Decoding:
     """Return the decoding of evaluated models; what is set nowhere is the paper's."""
     settings, default = effective.settings, Decoding()
@@ -116,7 +142,7 @@ def choose_folder(out: Path, manifest: RunManifest, release: Release, mode: str 
 
 
 def _refuse_changes(folder: Path, manifest: RunManifest, release: Release) -> None:
-    earlier = read_manifest(folder)
+    earlier = read_manifest(folder, any_order=True)
     refuse_other_release(earlier, release)
     if changed := earlier.changes(manifest):
         raise RunError(
@@ -150,6 +176,11 @@ async def evaluations(
     paid = [model for model in models if model not in BASELINES]
     shared = open_budget(budget, [cards.card_for(model) for model in paid])
     folders = [choose_folder(plan.out, manifest, plan.release, mode) for manifest in manifests]
+    runs = [
+        run
+        for folder, manifest in zip(folders, manifests, strict=True)
+        for run in _orders(plan, folder, manifest, effective.settings.seed)
+    ]
     async with AsyncExitStack() as stack:
         clients = {
             model: await stack.enter_async_context(
@@ -158,7 +189,7 @@ async def evaluations(
             for model in paid
         }
         found = []
-        for folder, manifest in zip(folders, manifests, strict=True):
+        for folder, manifest in runs:
             store = stack.enter_context(_opened(folder, manifest, stack))
             count_spent(shared, store.spent()[1])
             client = clients.get(manifest.model)
@@ -168,6 +199,19 @@ async def evaluations(
                 Evaluation(folder, manifest, plan.release, store, asking, concurrency, stop)
             )
         yield found
+
+
+def _orders(
+    plan: Plan, folder: Path, run: RunManifest, seed: int
+) -> Iterator[tuple[Path, RunManifest]]:
+    """Yield folder and manifest of a run in each option order; raises RunError."""
+    yield folder, run
+    for number in range(1, plan.orders):
+        place = order_folder(folder, number)
+        manifest = plan_order(run, plan.release, number, seed)
+        if (place / FILE_NAME).exists():
+            _refuse_changes(place, manifest, plan.release)
+        yield place, manifest
 
 
 def _opened(folder: Path, manifest: RunManifest, stack: AsyncExitStack) -> RunStore:

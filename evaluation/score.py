@@ -6,9 +6,10 @@ is to blame for leaves an item unscored, which stops scoring or turns points int
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from evaluation.contradictions import count_contradictions
 from evaluation.exports import read_responses
 from evaluation.files import read_judgement_file, read_response_file
 from evaluation.judge import Judgement, covered, judgements_of
@@ -27,7 +28,8 @@ class ScoredRun:
     """The item scores of one run, in ascending order of item id.
 
     `failures` counts responses without an answer that the model is to blame for, by reason;
-    `unscored` counts items that nobody could score, by reason.
+    `unscored` counts items that nobody could score, by reason; `flagged` counts judgements that
+    contradict their own text, by how, which changes no score.
     """
 
     model: str
@@ -37,6 +39,7 @@ class ScoredRun:
     items: tuple[ItemScore, ...]
     failures: Mapping[str, int]
     unscored: Mapping[str, int]
+    flagged: Mapping[str, int] = field(default_factory=dict)
     is_self: bool = False
 
     @property
@@ -63,7 +66,8 @@ def score_folder(
     with RunStore(folder) as store:
         responses = read_responses(manifest, found, store)
         judgements = judgements_of(store.judgements(), judge, repeat)
-    return replace(score_responses(found, responses, judgements), is_self=manifest.is_self)
+    scored = replace(score_responses(found, responses, judgements), is_self=manifest.is_self)
+    return _with_flags(scored, judgements)
 
 
 def score_files(root: Path, responses: Path, judgements: Path | None) -> list[ScoredRun]:
@@ -81,8 +85,13 @@ def score_files(root: Path, responses: Path, judgements: Path | None) -> list[Sc
             "Use one spelling of model and condition in both files.",
         )
     return [
-        score_responses(release, run, judged.get(key, {})) for key, run in sorted(answered.items())
+        _with_flags(score_responses(release, run, judged.get(key, {})), judged.get(key, {}))
+        for key, run in sorted(answered.items())
     ]
+
+
+def _with_flags(run: ScoredRun, judgements: Mapping[str, Judgement]) -> ScoredRun:
+    return replace(run, flagged=count_contradictions(judgements.values()))
 
 
 def score_responses(
@@ -135,18 +144,25 @@ def _item_score(
     )
 
 
+def choice_credit(
+    question: QuestionRow, reference: ReferenceRow, response: Response
+) -> float | None:
+    """Return the answer credit that needs no judge: 1 or 0, None where the item is unscored."""
+    if response.outcome.is_unscored:
+        return None
+    if response.answer is None:
+        return 0.0
+    return float(same_choice(question.format, response.answer, reference.answer))
+
+
 def _answer_credit(
     question: QuestionRow,
     reference: ReferenceRow,
     response: Response,
     judgement: Judgement | None,
 ) -> float | None:
-    if response.outcome.is_unscored:
-        return None
-    if response.answer is None:
-        return 0.0
-    if question.format.is_choice:
-        return float(same_choice(question.format, response.answer, reference.answer))
+    if question.format.is_choice or response.answer is None:
+        return choice_credit(question, reference, response)
     return None if judgement is None else judgement.answer_credit
 
 

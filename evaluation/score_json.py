@@ -30,6 +30,8 @@ def as_json(run: ScoredRun, *, intervals: bool = False) -> Json:
     shown["failures"] = dict(run.failures)
     if run.unscored:
         shown["unscored"] = dict(run.unscored)
+    if run.flagged:
+        shown["flagged_judgements"] = dict(run.flagged)
     return shown
 
 

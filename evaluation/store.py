@@ -1,8 +1,9 @@
 """`run.db`: what a run asked and got, kept the moment it arrives and never changed after.
 
 `calls` holds every call, answered or not; an answered one is unique for role, model, item, repeat
-and attempt, so that none is paid for twice. `judgements` holds the accepted ones. The tables have
-their own metadata: a run is no part of the Shared State.
+and attempt, so that none is paid for twice. `judgements` holds the accepted ones. `audit_calls` and
+`audits` hold the same for requests that a judge's audit altered by a `change`; they score nothing.
+The tables have their own metadata: a run is no part of the Shared State.
 """
 
 import asyncio
@@ -40,33 +41,46 @@ FILE_NAME = "run.db"
 T = TypeVar("T")
 
 _metadata = MetaData()
-_calls = Table(
-    "calls",
-    _metadata,
-    Column("id", Integer, primary_key=True),
-    Column("role", Text, nullable=False),
-    Column("model", Text, nullable=False),
-    Column("item_id", Text, nullable=False),
-    Column("repeat", Integer, nullable=False),
-    Column("attempt", Integer, nullable=False),
-    Column("request_key", Text, nullable=False),
-    Column("prompt_hash", Text, nullable=False),
-    Column("parameters_json", Text, nullable=False),
-    Column("sent_json", Text, nullable=False),
-    Column("text", Text),
-    Column("finish_reason", Text),
-    Column("error", Text),
-    Column("input_tokens", Integer, nullable=False),
-    Column("output_tokens", Integer, nullable=False),
-    Column("cost", Float),
-    Column("latency", Float, nullable=False),
-    Column("called_at", BigInteger, nullable=False),
+
+
+def _call_columns() -> tuple[Column[Any], ...]:
+    return (
+        Column("id", Integer, primary_key=True),
+        Column("role", Text, nullable=False),
+        Column("model", Text, nullable=False),
+        Column("item_id", Text, nullable=False),
+        Column("repeat", Integer, nullable=False),
+        Column("attempt", Integer, nullable=False),
+        Column("request_key", Text, nullable=False),
+        Column("prompt_hash", Text, nullable=False),
+        Column("parameters_json", Text, nullable=False),
+        Column("sent_json", Text, nullable=False),
+        Column("text", Text),
+        Column("finish_reason", Text),
+        Column("error", Text),
+        Column("input_tokens", Integer, nullable=False),
+        Column("output_tokens", Integer, nullable=False),
+        Column("cost", Float),
+        Column("latency", Float, nullable=False),
+        Column("called_at", BigInteger, nullable=False),
+    )
+
+
+_calls = Table("calls", _metadata, *_call_columns())
+_audit_calls = Table(
+    "audit_calls", _metadata, *_call_columns(), Column("change", Text, nullable=False)
 )
 Index(
     "answered_once",
     *(_calls.c[name] for name in ("role", "model", "item_id", "repeat", "attempt")),
     unique=True,
     sqlite_where=_calls.c.error.is_(None),
+)
+Index(
+    "audited_once",
+    *(_audit_calls.c[name] for name in ("model", "item_id", "change", "repeat", "attempt")),
+    unique=True,
+    sqlite_where=_audit_calls.c.error.is_(None),
 )
 _judgements = Table(
     "judgements",
@@ -76,7 +90,15 @@ _judgements = Table(
     Column("repeat", Integer, primary_key=True),
     Column("judgement_json", Text, nullable=False),
 )
-for _table in (_calls, _judgements):
+_audits = Table(
+    "audits",
+    _metadata,
+    Column("item_id", Text, primary_key=True),
+    Column("judge", Text, primary_key=True),
+    Column("change", Text, primary_key=True),
+    Column("judgement_json", Text, nullable=False),
+)
+for _table in (_calls, _judgements, _audit_calls, _audits):
     for _verb in ("UPDATE", "DELETE"):
         _rule = DDL(  # type: ignore[no-untyped-call]
             f"CREATE TRIGGER {_table.name}_no_{_verb.lower()} BEFORE {_verb} ON {_table.name} "
@@ -164,14 +186,23 @@ class RunStore:
         self._thread.shutdown()
         self._engine.dispose()
 
-    async def keep(self, row: CallRow) -> None:
-        """Commit a call."""
-        await self._in_thread(lambda: self._insert(_calls, vars(row)))
+    async def keep(self, row: CallRow, change: str = "") -> None:
+        """Commit a call; one with a `change` belongs to the judge's audit."""
+        if change:
+            values = vars(row) | {"change": change}
+            await self._in_thread(lambda: self._insert(_audit_calls, values))
+        else:
+            await self._in_thread(lambda: self._insert(_calls, vars(row)))
 
     async def keep_judgement(self, item_id: str, judge: str, repeat: int, text: str) -> None:
         """Commit an accepted judgement."""
         values = {"item_id": item_id, "judge": judge, "repeat": repeat, "judgement_json": text}
         await self._in_thread(lambda: self._insert(_judgements, values))
+
+    async def keep_audit(self, item_id: str, judge: str, change: str, text: str) -> None:
+        """Commit the judgement of a changed request."""
+        values = {"item_id": item_id, "judge": judge, "change": change, "judgement_json": text}
+        await self._in_thread(lambda: self._insert(_audits, values))
 
     def keep_all(self, rows: Sequence[CallRow]) -> None:
         """Commit many calls at once."""
@@ -190,6 +221,22 @@ class RunStore:
         query = query.with_only_columns(*(_calls.c[name] for name in _FIELDS))
         return [CallRow(**row) for row in self._rows(query.order_by(_calls.c.id))]
 
+    def audit_calls(self, judge: str) -> list[tuple[str, CallRow]]:
+        """Return the answered calls of a judge's audit, each with its change."""
+        query = select(_audit_calls).where(
+            _audit_calls.c.model == judge, _audit_calls.c.error.is_(None)
+        )
+        return [
+            (row["change"], CallRow(**{name: row[name] for name in _FIELDS}))
+            for row in self._rows(query.order_by(_audit_calls.c.id))
+        ]
+
+    def audits(self, judge: str) -> dict[tuple[str, str], str]:
+        """Return the judgement JSON of a judge's audit, by item and change."""
+        query = select(_audits).where(_audits.c.judge == judge)
+        rows = self._rows(query)
+        return {(row["item_id"], row["change"]): row["judgement_json"] for row in rows}
+
     def errors(self, role: EvaluationRole) -> dict[str, str]:
         """Return the last error of each item that a role was asked about, whatever came after."""
         query = select(_calls.c.item_id, _calls.c.error).where(
@@ -207,13 +254,17 @@ class RunStore:
 
     def spent(self) -> tuple[int, float | None]:
         """Return tokens and US dollars of all calls; None where a cost is unknown."""
-        query = select(
-            func.coalesce(func.sum(_calls.c.input_tokens + _calls.c.output_tokens), 0).label("n"),
-            func.coalesce(func.sum(_calls.c.cost), 0.0).label("cost"),
-            func.count().filter(_calls.c.cost.is_(None), _calls.c.text.is_not(None)).label("free"),
-        )
-        row = self._rows(query)[0]
-        return int(row["n"]), None if row["free"] else float(row["cost"])
+        tokens, cost, unknown = 0, 0.0, 0
+        for table in (_calls, _audit_calls):
+            columns = table.c
+            query = select(
+                func.coalesce(func.sum(columns.input_tokens + columns.output_tokens), 0).label("n"),
+                func.coalesce(func.sum(columns.cost), 0.0).label("cost"),
+                func.count().filter(columns.cost.is_(None), columns.text.is_not(None)).label("u"),
+            )
+            row = self._rows(query)[0]
+            tokens, cost, unknown = tokens + row["n"], cost + row["cost"], unknown + row["u"]
+        return tokens, None if unknown else cost
 
     def _rows(self, query: Select[Any]) -> list[dict[str, Any]]:
         with self._engine.execution_options(write=False).begin() as connection:

@@ -109,7 +109,7 @@ def _chosen_or_none(value: object, choices: Choices) -> Ids | None:
 
 def _stated_or_none(text: str, choices: Choices) -> Ids | None:
     try:
-        return stated(text, choices)
+        return stated(text, choices) if text.strip() else None
     except Unreadable:
         return None
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from evaluation.contradictions import contradictions
 from evaluation.report.runs import ReportRun
 from evaluation.scoring import ItemScore
 from psychemme.release.read import Release
@@ -72,6 +73,7 @@ def _response(run: ReportRun, place: int, name: str, score: ItemScore | None) ->
             "v": score.v if score.scored else None,
         }
         shown["judgement"] = judgement.model_dump(mode="json") if judgement else None
+        shown["flags"] = list(contradictions(judgement)) if judgement else []
     return shown
 
 

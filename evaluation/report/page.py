@@ -16,9 +16,19 @@ from pydantic import JsonValue
 
 from evaluation.bootstrap import DRAWS, SEED
 from evaluation.comparisons import Measure
+from evaluation.judge_agreement import Subject
 from evaluation.report.cohorts import LOSSES, Cohort, Shown, differences, make_cohorts
-from evaluation.report.formats import interval, number, p_text
+from evaluation.report.formats import interval, number, p_text, text
 from evaluation.report.items import item_details
+from evaluation.report.judges import (
+    ALTERED,
+    EXPLAINED,
+    JudgeChecks,
+    figure,
+    judge_checks,
+    judge_tables,
+)
+from evaluation.report.option_orders import order_tables
 from evaluation.report.runs import ReportRun
 from evaluation.report.tables import make_tables, rank_text, write_tables
 from evaluation.scoring import EvidenceSupport, LogicalIntegrity
@@ -47,14 +57,20 @@ def write_report(
     Raises ScoringError where runs over the same items do not fit each other.
     """
     cohorts = make_cohorts(runs, draws, seed)
-    write_tables(make_tables(cohorts), out / "tables")
+    checks = judge_checks(release, runs)
+    tables = [*make_tables(cohorts), *order_tables(runs), *judge_tables(checks)]
+    write_tables(tables, out / "tables")
     page = out / "index.html"
-    page.write_text(render(release, runs, cohorts, with_references), encoding="utf-8")
+    page.write_text(render(release, runs, cohorts, checks, with_references), encoding="utf-8")
     return page
 
 
 def render(
-    release: Release, runs: Sequence[ReportRun], cohorts: Sequence[Cohort], with_references: bool
+    release: Release,
+    runs: Sequence[ReportRun],
+    cohorts: Sequence[Cohort],
+    checks: JudgeChecks,
+    with_references: bool,
 ) -> str:
     """Return the page."""
     templates = page_templates(_TEMPLATES)
@@ -62,6 +78,7 @@ def render(
         "number": number,
         "interval": interval,
         "p": p_text,
+        "text": text,
         "json": canonical_json,
         "words": lambda code: str(code).replace("_", " "),
         "percent": lambda share: f"{100 * share:.2f}%",
@@ -76,6 +93,12 @@ def render(
         release=release,
         runs=runs,
         cohorts=cohorts,
+        order_tables=order_tables(runs),
+        checks=checks,
+        subjects=list(Subject),
+        flag_words=EXPLAINED,
+        altered=ALTERED,
+        figure=figure,
         items=[release.questions[name] for name in sorted(asked)],
         details=item_details(release, runs, sorted(asked), with_references),
         failures=_failures(runs),

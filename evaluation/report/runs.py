@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -11,7 +11,10 @@ from pydantic import JsonValue
 from evaluation.baselines import BASELINES
 from evaluation.exports import read_responses
 from evaluation.judge import Judgement, judgements_of
+from evaluation.judge_agreement import Judged, judged_of
+from evaluation.judge_shifts import Audit, read_audits
 from evaluation.manifest import RunManifest, read_manifest, refuse_other_release, release_of
+from evaluation.order_spread import OrderSpread, spread_of_folder
 from evaluation.responses import Response
 from evaluation.score import ScoredRun, score_responses
 from evaluation.store import RunStore
@@ -28,7 +31,8 @@ class ReportRun:
 
     `name` tells it from the other runs. `judge` labelled its responses, None where nobody did;
     `judge_prompts` are the hashes of what the judge was asked with. `notes` say what a reader must
-    know before comparing it.
+    know before comparing it. `spread` is over option orders, where it was asked in several.
+    `judged` has the labels of every judge and repeat, `audits` those of judges on this run.
     """
 
     name: str
@@ -40,6 +44,9 @@ class ReportRun:
     judge: str | None = None
     judge_prompts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    spread: OrderSpread | None = None
+    judged: Judged = field(default_factory=dict)
+    audits: tuple[Audit, ...] = ()
 
 
 def read_runs(
@@ -66,7 +73,7 @@ def _read(
     refuse_other_release(manifest, release)
     with RunStore(folder) as store:
         responses = read_responses(manifest, release, store)
-        found = store.judgements()
+        found, judged = store.judgements(), judged_of(store)
         # One judge is named for all runs; baselines explain nothing, so that none judged them.
         judgements = judgements_of(found, judge, repeat) if found else {}
         who = (judge or min(name for name, _ in found)) if judgements else None
@@ -83,6 +90,9 @@ def _read(
         judge=who,
         judge_prompts=tuple(sorted({call.prompt_hash for call in calls})),
         notes=notes_of(manifest, release, who, cards),
+        spread=spread_of_folder(folder, release.root),
+        judged=judged,
+        audits=read_audits(folder),
     )
 
 

@@ -8,7 +8,8 @@ import typer
 
 from psychemme.cli.app import app, out, plain
 from psychemme.cli.running import progress_bar, shown_on, stop_on_signals, stopped
-from psychemme.errors import Stopped
+from psychemme.cli.score import print_spread
+from psychemme.errors import ReleaseError, Stopped
 
 
 @app.command()
@@ -32,6 +33,9 @@ def evaluate(
         typer.Option(min=0, max=64, help="Frames an episode.  [default: 1 a second, at most 64]"),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N items.")] = None,
+    permute: Annotated[
+        int, typer.Option(min=1, help="Ask choice items in so many option orders.")
+    ] = 1,
     media: Annotated[
         Path | None,
         typer.Option(help="Folder with the clips.  [default: the release's folder, then this one]"),
@@ -39,7 +43,7 @@ def evaluate(
     runs: Annotated[Path, typer.Option("--out", help="Where run folders go.")] = Path("runs"),
     base_url: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint.")] = None,
     concurrency: Annotated[int | None, typer.Option(help="Calls in flight at once.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the random baseline.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of random and --permute.")] = None,
     budget: Annotated[float | None, typer.Option(min=0, help="Stop at so many US dollars.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the newest run.")] = False,
     fresh: Annotated[
@@ -51,14 +55,14 @@ def evaluate(
         raise typer.BadParameter("--resume and --fresh exclude each other")
     mode = "resume" if resume else "fresh" if fresh else None
     flags = {"base_url": base_url, "concurrency": concurrency, "seed": seed}
-    shape = (condition, history, frames, limit)
+    shape = (condition, history, frames, limit, permute)
     asyncio.run(_evaluate(release, model, shape, media, runs, flags, mode, budget))
 
 
 async def _evaluate(
     root: Path,
     models: list[str],
-    shape: tuple[str, str, int | None, int | None],
+    shape: tuple[str, str, int | None, int | None, int],
     media: Path | None,
     runs: Path,
     flags: dict[str, Any],
@@ -71,18 +75,18 @@ async def _evaluate(
     from psychemme.config import load_settings
     from psychemme.release.read import read_release
 
-    condition, history, frames, limit = shape
+    condition, history, frames, limit, orders = shape
     stop = stop_on_signals()
     policy = make_policy(condition, history, frames)
     folders = (media,) if media else (root, Path())
-    plan = Plan(read_release(root), folders, runs, policy, limit)
+    plan = Plan(read_release(root), folders, runs, policy, limit, orders)
     effective, cards = load_settings(Path(), flags), load_cards(Path())
     unanswered = 0
     names = list(dict.fromkeys(models))
     async with evaluations(plan, names, effective, cards, stop, mode, budget) as found:
         with progress_bar("evaluate") as bar:
             for evaluation in found:
-                evaluation.report = shown_on(bar, evaluation.manifest.model)
+                evaluation.report = shown_on(bar, evaluation.name)
                 try:
                     done = await evaluation.finish()
                 except Stopped as stop_:
@@ -95,6 +99,19 @@ async def _evaluate(
         raise stopped(
             f"{unanswered} items have no response.", "Run it again with --resume to ask for them."
         )
+    for evaluation in found:
+        if orders > 1 and not evaluation.manifest.policy.order:
+            _print_spread(evaluation)
+
+
+def _print_spread(evaluation: Any) -> None:  # noqa: ANN401
+    from evaluation.order_spread import spread_of_folder
+
+    try:
+        if spread := spread_of_folder(evaluation.folder, evaluation.release.root):
+            print_spread(spread)
+    except ReleaseError as missing:
+        out.print(f"No spread over option orders: {plain(missing.problem)}", soft_wrap=True)
 
 
 def _print(evaluation: Any) -> None:  # noqa: ANN401

@@ -1,16 +1,34 @@
 """`psychemme judge`."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from psychemme.cli.app import app, out, plain
+from psychemme.cli.app import JsonOption, app, out, plain, print_json
+from psychemme.cli.judge_audit import print_audit
 from psychemme.cli.running import progress_bar, shown_on, stop_on_signals, stopped
 from psychemme.errors import Stopped
 
+if TYPE_CHECKING:
+    from evaluation.judge_shifts import Audit
+    from evaluation.judging import Judging
+
 _AGAIN = "Run it again to go on; finished work is kept."
+
+
+@dataclass(frozen=True)
+class _Asked:
+    folders: list[Path]
+    judges: list[str]
+    repeats: int
+    release: Path | None
+    flags: dict[str, Any]
+    budget: float | None
+    is_quiet: bool
 
 
 @app.command()
@@ -18,50 +36,93 @@ def judge(
     run: Annotated[list[Path], typer.Argument(help="Run folders.")],
     model: Annotated[list[str], typer.Option(help="Judge; may be given again.")],
     repeats: Annotated[int, typer.Option(min=1, help="How often each response is judged.")] = 1,
+    audit: Annotated[
+        bool,
+        typer.Option(
+            "--audit",
+            help="Test the judge: label judged responses again with the reference hidden, with "
+            "another item's cues and with rationale fields permuted; report how labels shift.",
+        ),
+    ] = False,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Responses to audit.  [default: 100]")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the audit.  [default: 42]")] = None,
     release: Annotated[
         Path | None, typer.Option(help="The release.  [default: where the run found it]")
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint.")] = None,
     concurrency: Annotated[int | None, typer.Option(help="Calls in flight at once.")] = None,
     budget: Annotated[float | None, typer.Option(min=0, help="Stop at so many US dollars.")] = None,
+    json: JsonOption = False,
 ) -> None:
     """Have a judge label the responses of runs; what is labelled already is left alone."""
+    if not audit and (json or sample is not None or seed is not None):
+        raise typer.BadParameter("--sample, --seed and --json belong to --audit")
+    if audit and repeats > 1:
+        raise typer.BadParameter("--audit is about the first repeat: leave out --repeats")
     flags = {"base_url": base_url, "concurrency": concurrency}
-    asyncio.run(_judge(run, model, repeats, release, flags, budget))
+    asked = _Asked(run, model, repeats, release, flags, budget, json)
+    if audit:
+        left = asyncio.run(_audit(asked, sample, seed))
+    else:
+        left = asyncio.run(_each(asked, lambda job: job.finish()))
+    if left:
+        raise stopped(f"{left} responses are not judged.", _AGAIN)
 
 
-async def _judge(
-    folders: list[Path],
-    judges: list[str],
-    repeats: int,
-    release: Path | None,
-    flags: dict[str, Any],
-    budget: float | None,
-) -> None:
+async def _audit(asked: _Asked, sample: int | None, seed: int | None) -> int:
+    from evaluation.judge_audit import SAMPLE, SEED, audit_judge
+
+    found: list[tuple[Path, Audit]] = []
+
+    async def work(job: "Judging") -> None:
+        size, start = sample or SAMPLE, SEED if seed is None else seed
+        found.append((job.folder, await audit_judge(job, size, start)))
+
+    left = await _each(asked, work)
+    if asked.is_quiet:
+        shown = [{"run": str(folder)} | audit.model_dump(mode="json") for folder, audit in found]
+        print_json({"audits": shown})
+    else:
+        for folder, audit in found:
+            print_audit(folder, audit)
+    return left
+
+
+async def _each(asked: _Asked, work: "Callable[[Judging], Awaitable[object]]") -> int:
+    """Do `work` with every judge on every run, say how each ended, and return what is left."""
     from evaluation.judging import judging
     from psychemme.clients.cards import load_cards
     from psychemme.config import load_settings
 
     stop = stop_on_signals()
-    effective, cards = load_settings(Path(), flags), load_cards(Path())
+    effective, cards = load_settings(Path(), asked.flags), load_cards(Path())
     left = 0
     with progress_bar("judge") as bar:
-        for folder in folders:
-            for name in judges:
-                opened = judging(folder, name, repeats, effective, cards, stop, release, budget)
+        for folder in asked.folders:
+            for name in asked.judges:
+                opened = judging(
+                    folder, name, asked.repeats, effective, cards, stop, asked.release, asked.budget
+                )
                 async with opened as job:
                     job.report = shown_on(bar, f"{folder.name} by {name}")
                     try:
-                        done = await job.finish()
+                        await work(job)
                     except Stopped as stop_:
                         problem = str(stop_) or "Stopped with work left."
                         raise stopped(problem, _AGAIN) from None
-                left += done.planned - done.settled
-                failures = ", ".join(f"{r} {n}" for r, n in sorted(done.failures.items())) or "none"
-                out.print(
-                    f"{plain(str(folder))} by {plain(name)}: planned {done.planned}  "
-                    f"judged {done.settled}  failures: {plain(failures)}",
-                    soft_wrap=True,
-                )
-    if left:
-        raise stopped(f"{left} responses are not judged.", _AGAIN)
+                left += job.progress.planned - job.progress.settled
+                if not asked.is_quiet:
+                    _tell(folder, name, job)
+    return left
+
+
+def _tell(folder: Path, name: str, job: "Judging") -> None:
+    done = job.progress
+    failures = ", ".join(f"{r} {n}" for r, n in sorted(done.failures.items())) or "none"
+    out.print(
+        f"{plain(str(folder))} by {plain(name)}: planned {done.planned}  "
+        f"judged {done.settled}  failures: {plain(failures)}",
+        soft_wrap=True,
+    )

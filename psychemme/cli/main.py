@@ -1,6 +1,7 @@
 """The `psychemme` command: importing a verb's module adds it to the app."""
 
 from psychemme.cli import (  # noqa: F401
+    agreement,
     candidates,
     clips,
     compare,
@@ -9,13 +10,21 @@ from psychemme.cli import (  # noqa: F401
     doctor,
     episodes,
     evaluate,
+    export,
+    freeze,
     generate,
     init,
     judge,
+    judges,
     models,
     prepare,
+    release,
     report,
+    review,
+    review_serve,
+    reviewers,
     score,
+    verify,
 )
 from psychemme.cli.app import app, run_app
 

@@ -1,12 +1,15 @@
 """`psychemme score`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
 from psychemme.cli.app import JsonOption, app, out, plain, print_json
+
+if TYPE_CHECKING:
+    from evaluation.order_spread import OrderSpread, Spread
 
 JudgeOption = Annotated[
     str | None, typer.Option(help="Whose labels to use.  [default: the only judge's]")
@@ -39,6 +42,7 @@ def score(
     json: JsonOption = False,
 ) -> None:
     """Score runs: Raw and Verified, by capability and as the mean over capabilities."""
+    from evaluation.order_spread import refuse_unasked, spread_json, spread_of_folder
     from evaluation.score import refuse_unscored, score_files, score_folder
     from evaluation.score_json import as_json
 
@@ -50,9 +54,14 @@ def score(
         scored = [score_folder(folder, release, judge, repeat) for folder in run]
     else:
         raise typer.BadParameter("name run folders, or --release with --responses")
+    spreads = [spread_of_folder(folder, release) for folder in run or ()] or [None] * len(scored)
     if not allow_unscored:
         refuse_unscored(scored)
-    shown = [as_json(one, intervals=intervals) for one in scored]
+        refuse_unasked(spreads)
+    shown = [
+        as_json(one, intervals=intervals) | spread_json(spread)
+        for one, spread in zip(scored, spreads, strict=True)
+    ]
     if json:
         print_json({"runs": shown})
         return
@@ -61,10 +70,37 @@ def score(
     for measure in ("raw", "verified"):
         out.print(_by_capability(names, shown, measure))
     for one in shown:
-        for what in ("failures", "unscored"):
+        for what in ("failures", "unscored", "flagged_judgements"):
             if one.get(what):
                 listed = ", ".join(f"{plain(reason)} {n}" for reason, n in one[what].items())
-                out.print(f"{plain(one['model'])}: {what}: {listed}")
+                out.print(f"{plain(one['model'])}: {what.replace('_', ' ')}: {listed}")
+    for spread in filter(None, spreads):
+        print_spread(spread)
+
+
+def print_spread(spread: "OrderSpread") -> None:
+    """Print how raw accuracy on choice items varies with the order of options."""
+    out.print(
+        f"{plain(spread.name)}: Raw of choice items in percent, {spread.orders} option orders"
+    )
+    table = Table("", "n", "mean", "min", "max", "SD", "flips")
+    for place, one in (("choice", spread.overall), *spread.capabilities.items()):
+        table.add_row(str(place), str(one.n), *_percents(one))
+    out.print(table)
+    positions = (
+        f"{letter} {100 * one.answers:.1f} ({100 * one.references:.1f})"
+        for letter, one in spread.positions.items()
+    )
+    out.print(f"options chosen (right) by position: {', '.join(positions) or 'none'}")
+    if spread.open_items:
+        out.print(f"{spread.open_items} open items were asked once: they have no options.")
+    if spread.unscored:
+        out.print(f"{spread.unscored} items are unscored in some order.")
+
+
+def _percents(one: "Spread") -> list[str]:
+    figures = (one.mean, one.min, one.max, one.sd, one.flips)
+    return ["–" if figure is None else f"{100 * figure:.1f}" for figure in figures]
 
 
 def _name(model: str, is_self: bool) -> str:

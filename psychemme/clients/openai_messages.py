@@ -1,5 +1,9 @@
 """From a request to the body of a chat completion: text, media, the repair conversation."""
 
+from functools import cache
+
+from pydantic import BaseModel
+
 from psychemme.canonical import canonical_json
 from psychemme.clients.cards import JsonMode, ModelCard, TokenLimit
 from psychemme.clients.part_shapes import JsonObject, media_parts, text_part
@@ -37,8 +41,13 @@ def chat_body(
     return body
 
 
+@cache
+def _schema_text(schema: type[BaseModel]) -> str:
+    return canonical_json(schema.model_json_schema())
+
+
 def _messages(request: Request, card: ModelCard) -> list[JsonObject]:
-    schema = canonical_json(request.reply_schema.model_json_schema())
+    schema = _schema_text(request.reply_schema)
     content: list[JsonObject] = [text_part(request.user)]
     for part in request.media:
         content.extend(media_parts(part, card))
