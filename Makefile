@@ -1,7 +1,6 @@
 # The whole life of a checkout. Needs Python 3.11, git and make; nothing else, and no key.
 #
-#   make demo       install what is locked, run the main job on the bundled sample
-#   make evaluate-example  evaluate the baselines on an example release of the demo's candidates
+#   make demo       install what is locked, go the whole way on the bundled sample
 #   make test       install what tests need, run the default tests
 #   make test-slow  the tests that take longer than a few seconds
 #   make test-exports  load every export by the real tools, in environments of their own
@@ -31,14 +30,10 @@ editable = uv pip install --quiet --no-deps --no-build-isolation -e . || \
 compile = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate
 
-.PHONY: demo evaluate-example test test-slow test-exports check generated lock clean
+.PHONY: demo test test-slow test-exports check generated lock clean
 
 demo: .venv/demo.installed
 	python examples/demo.py demo-workspace
-
-evaluate-example: .venv/demo.installed
-	test -f demo-workspace/state.db || python examples/demo.py demo-workspace
-	python examples/evaluate_example.py demo-workspace demo-evaluation
 
 test: .venv/dev.installed
 	pytest -n 2 -m "not slow and not exports" $(PYTEST_ARGS)
@@ -72,8 +67,8 @@ lock: .venv/uv.installed
 	$(compile) --no-deps requirements/lmms-eval.in -o requirements/lmms-eval.txt
 
 clean:
-	rm -rf .venv .venv-exports .venv-lmms demo-workspace demo-evaluation build *.egg-info .coverage .hypothesis .import_linter_cache \
-		.mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-exports .venv-lmms demo-workspace build *.egg-info .coverage .hypothesis \
+		.import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 .venv/uv.installed: requirements/uv.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 is needed.")'

@@ -1,37 +1,37 @@
-"""The curator's desk of review: reviewers, sets, versions, assignments, votes and closings."""
+"""The curator's desk of review: reviewers, sets, versions, assignments, votes and closings.
 
-import json
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+Every method is one transaction, so that reviewers may vote, and other curators work, meanwhile.
+"""
+
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Table, select, update
+from sqlalchemy import select, update
 from sqlmodel import Session, SQLModel
 
 from psychemme.canonical import canonical_json, now
 from psychemme.episode import Value
 from psychemme.errors import ReviewError
-from psychemme.vocabulary import CandidateState, Closing
+from psychemme.vocabulary import CandidateState, Closing, SetKind
 from state import read, tables
 from state import review_tables as rows
-from state.review import Place, answer_columns, as_revealed, as_value, as_vote, vote_columns
+from state.review import Place, answer_columns, as_value, vote_columns
+from state.review_read import at, table_of, versions
 from state.review_values import (
     AssignmentRecord,
-    BlindAnswer,
-    EditRecord,
+    Board,
+    Changes,
     GateRecord,
+    ImportedVote,
     ItemVersion,
-    NoteRecord,
     ReviewedVersion,
     ReviewerRecord,
     SessionRecord,
     SetRecord,
-    Vote,
 )
 from state.roles import DbRole
 from state.stores import RoleStore
 
-Row = Mapping[str, Any]
 V = TypeVar("V", bound=Value)
 _STATE_OF = {
     Closing.APPROVED: CandidateState.APPROVED,
@@ -74,7 +74,7 @@ class ReviewDesk(RoleStore):
                 raise ReviewError(f"There is no reviewer {reviewer_id!r}.", "List the reviewers.")
             row.sqlmodel_update(changes)
             session.add(row)
-            sessions = _table(rows.ReviewSession)
+            sessions = table_of(rows.ReviewSession)
             session.connection().execute(
                 sessions.delete().where(sessions.c.reviewer_id == reviewer_id)
             )
@@ -106,29 +106,43 @@ class ReviewDesk(RoleStore):
 
     def end_session(self, token_sha256: str) -> None:
         """Sign a browser out."""
-        table = _table(rows.ReviewSession)
+        table = table_of(rows.ReviewSession)
         gone = table.delete().where(table.c.token_sha256 == token_sha256)
         self.commit(lambda s: s.connection().execute(gone))
 
-    def open_set(self, record: SetRecord) -> None:
-        """Store a new set; raises ReviewError where the name is taken."""
+    def board(self) -> Board:
+        """Return everything under review."""
+        return self.query(_board)
 
-        def add(session: Session) -> None:
-            if session.get(rows.ReviewSet, record.name) is not None:
-                raise ReviewError(
-                    f"There is a set {record.name!r} already.", "Choose another name."
-                )
-            session.add(rows.ReviewSet(**record.model_dump()))
+    def change(self, plan: Callable[[Board], Changes]) -> Changes:
+        """Store what `plan` makes of the board, in the transaction that read it; return it.
 
-        self.commit(add)
+        Nobody votes or is assigned between the two. All is stored, or none where `plan` raises.
+        Raises ReviewError where a candidate to open is not accepted, or no longer.
+        """
+
+        def apply(session: Session) -> Changes:
+            changes = plan(_board(session))
+            _store(session, changes)
+            return changes
+
+        return self.commit(apply)
 
     def mark_discussed(self, name: str) -> None:
-        """Say that a calibration set has been discussed: later votes on it count for nothing."""
+        """Say that a calibration set has been discussed: later votes on it count for nothing.
+
+        Raises ReviewError where there is no such set, or it is not for calibration.
+        """
 
         def mark(session: Session) -> None:
             row = session.get(rows.ReviewSet, name)
             if row is None:
                 raise ReviewError(f"There is no set {name!r}.", "List the sets.")
+            if row.kind != SetKind.CALIBRATION:
+                raise ReviewError(
+                    f"The set {name!r} is not for calibration: its votes all count.",
+                    "Name a set that was opened with --calibration.",
+                )
             row.discussed_at = row.discussed_at or now()
             session.add(row)
 
@@ -138,31 +152,31 @@ class ReviewDesk(RoleStore):
         """Return all sets by name."""
         return self.query(lambda s: _values(s, rows.ReviewSet, SetRecord))
 
-    def open_items(self, set_name: str, items: Sequence[ItemVersion]) -> None:
-        """Put first versions of candidates under review, all or none."""
-
-        def add(session: Session) -> None:
-            for item in items:
-                _add_version(session, set_name, item)
-                _settle(session, item.candidate_key, CandidateState.IN_REVIEW)
-
-        self.commit(add)
-
     def add_version(self, item: ItemVersion, editor: str, reason: str) -> None:
         """Replace the version before `item` by it; the votes on that one are void.
 
-        Raises ReviewError where there is no such version, or it is closed.
+        One whose review has ended can be replaced as well, so that a later release corrects it.
+        Raises ReviewError where that version is not the newest, or its set has been discussed: no
+        vote on the new one would count.
         """
 
         def add(session: Session) -> None:
             before = (item.candidate_key, item.version - 1)
             row = session.get(rows.ReviewItem, before)
-            if row is None or session.get(rows.ReviewClosing, before) is not None:
+            if row is None or session.get(rows.ReviewItem, (before[0], item.version)) is not None:
                 raise ReviewError(
-                    f"Version {before[1]} of {before[0]} is not open.", "Edit the open version."
+                    f"Version {before[1]} of {before[0]} is not the newest.",
+                    "Edit the newest version.",
                 )
-            _close(session, before, Closing.REPLACED)
+            if session.get_one(rows.ReviewSet, row.set_name).discussed_at is not None:
+                raise ReviewError(
+                    f"The set {row.set_name!r} has been discussed: no later vote on it counts.",
+                    "Leave the item out, or have another one made.",
+                )
+            if session.get(rows.ReviewClosing, before) is None:
+                _close(session, before, Closing.REPLACED)
             _add_version(session, row.set_name, item)
+            _settle(session, item.candidate_key, CandidateState.IN_REVIEW)
             session.add(
                 rows.ReviewEdit(**_keys(item), editor=editor, reason=reason, edited_at=now())
             )
@@ -171,25 +185,18 @@ class ReviewDesk(RoleStore):
 
     def assign(self, assignments: Sequence[AssignmentRecord]) -> None:
         """Store assignments, all or none."""
-        made = [rows.Assignment(**record.model_dump(), assigned_at=now()) for record in assignments]
-        self.commit(lambda s: s.add_all(made))
+        self.commit(lambda s: _store(s, Changes(assignments=tuple(assignments))))
 
     def close_item(self, place: Place, outcome: Closing) -> None:
         """End the review of a version: no vote is taken after it."""
-
-        def close(session: Session) -> None:
-            _close(session, place, outcome)
-            if outcome in _STATE_OF:
-                _settle(session, place[0], _STATE_OF[outcome])
-
-        self.commit(close)
+        self.commit(lambda s: _store(s, Changes(closings=((place, outcome),))))
 
     def note(self, place: Place, author: str, text: str) -> None:
         """Add a note on a disagreement; no vote changes."""
 
         def add(session: Session) -> None:
-            table = _table(rows.AdjudicationNote)
-            mine = select(table.c.position).where(*_at(table, place))
+            table = table_of(rows.AdjudicationNote)
+            mine = select(table.c.position).where(*at(table, place))
             position = len(session.connection().execute(mine).all())
             session.add(
                 rows.AdjudicationNote(
@@ -208,10 +215,8 @@ class ReviewDesk(RoleStore):
         """Keep what an automatic check found; it stands in place of the gate's earlier results."""
 
         def add(session: Session) -> None:
-            table = _table(rows.GateResult)
-            earlier = select(table.c.position).where(
-                *_at(table, place), table.c.gate == result.gate
-            )
+            table = table_of(rows.GateResult)
+            earlier = select(table.c.position).where(*at(table, place), table.c.gate == result.gate)
             position = len(session.connection().execute(earlier).all())
             session.add(
                 rows.GateResult(
@@ -225,34 +230,65 @@ class ReviewDesk(RoleStore):
 
         self.commit(add)
 
-    def import_votes(self, imported: Sequence[tuple[Place, str, BlindAnswer | None, Vote]]) -> None:
-        """Store votes (of a reviewer, with the answer before it) that were cast elsewhere.
-
-        All or none; each reviewer must be assigned.
-        """
-
-        def add(session: Session) -> None:
-            connection = session.connection()
-            for place, reviewer, answer, vote in imported:
-                keys = {"candidate_key": place[0], "version": place[1], "reviewer_id": reviewer}
-                if answer is not None:
-                    connection.execute(
-                        _table(rows.BlindAnswer).insert(), keys | answer_columns(answer)
-                    )
-                connection.execute(_table(rows.Vote).insert(), keys | vote_columns(vote))
-
-        self.commit(add)
-
     def versions(self) -> list[ReviewedVersion]:
         """Return every version under review, by candidate and version."""
-        return self.query(lambda session: _versions(session.connection()))
+        return self.query(lambda session: versions(session.connection()))
 
     def version(self, place: Place) -> ReviewedVersion:
         """Return one version; raises ReviewError where there is none."""
-        found = self.query(lambda session: _versions(session.connection(), place))
+        found = self.query(lambda session: versions(session.connection(), place))
         if not found:
             raise ReviewError(f"{place[0]} has no version {place[1]} under review.", "List them.")
         return found[0]
+
+
+def _board(session: Session) -> Board:
+    sets = _values(session, rows.ReviewSet, SetRecord)
+    return Board(
+        reviewers=tuple(_values(session, rows.Reviewer, ReviewerRecord)),
+        sets={record.name: record for record in sets},
+        versions=tuple(versions(session.connection())),
+    )
+
+
+def _store(session: Session, changes: Changes) -> None:
+    session.add_all(rows.Reviewer(**one.model_dump()) for one in changes.reviewers)
+    session.add_all(rows.ReviewSet(**one.model_dump()) for one in changes.sets)
+    session.flush()
+    for set_name, item in changes.items:
+        _open(session, set_name, item)
+    session.add_all(
+        rows.Assignment(**one.model_dump(), assigned_at=now()) for one in changes.assignments
+    )
+    session.flush()
+    for imported in changes.votes:
+        _import(session, imported)
+    for place, outcome in changes.closings:
+        _close(session, place, outcome)
+        if outcome in _STATE_OF:
+            _settle(session, place[0], _STATE_OF[outcome])
+
+
+def _open(session: Session, set_name: str, item: ItemVersion) -> None:
+    state = session.get_one(tables.Outcome, item.candidate_key).state
+    if state != CandidateState.ACCEPTED:
+        raise ReviewError(
+            f"Candidate {item.candidate_key} is {state}, not accepted.",
+            "Open the set again; what is not accepted is left out.",
+        )
+    _add_version(session, set_name, item)
+    _settle(session, item.candidate_key, CandidateState.IN_REVIEW)
+
+
+def _import(session: Session, imported: ImportedVote) -> None:
+    connection = session.connection()
+    key, version = imported.place
+    keys = {"candidate_key": key, "version": version, "reviewer_id": imported.reviewer_id}
+    if imported.answer is not None:
+        connection.execute(
+            table_of(rows.BlindAnswer).insert(), keys | answer_columns(imported.answer)
+        )
+    connection.execute(table_of(rows.Vote).insert(), keys | vote_columns(imported.vote))
 
 
 def _add_version(session: Session, set_name: str, item: ItemVersion) -> None:
@@ -287,7 +323,7 @@ def _close(session: Session, place: Place, outcome: Closing) -> None:
 
 
 def _settle(session: Session, key: str, state: CandidateState) -> None:
-    table = _table(tables.Outcome)
+    table = table_of(tables.Outcome)
     changed = update(table).where(table.c.candidate_key == key).values(state=str(state))
     session.connection().execute(changed)
 
@@ -296,77 +332,7 @@ def _keys(item: ItemVersion) -> dict[str, Any]:
     return {"candidate_key": item.candidate_key, "version": item.version}
 
 
-def _table(model: type[SQLModel]) -> Table:
-    return model.__table__  # type: ignore[attr-defined,no-any-return]
-
-
-def _at(table: Table, place: Place) -> tuple[Any, Any]:
-    return table.c.candidate_key == place[0], table.c.version == place[1]
-
-
 def _values(session: Session, model: type[SQLModel], kind: type[V]) -> list[V]:
-    table = _table(model)
+    table = table_of(model)
     found = session.connection().execute(select(table).order_by(*table.primary_key)).mappings()
     return [as_value(dict(row), kind) for row in found]
-
-
-def _versions(connection: Connection, place: Place | None = None) -> list[ReviewedVersion]:
-    def grouped(model: type[SQLModel]) -> dict[Place, list[Row]]:
-        table = _table(model)
-        query = select(table).order_by(*table.primary_key)
-        if place is not None:
-            query = query.where(*_at(table, place))
-        found: dict[Place, list[Row]] = defaultdict(list)
-        for row in connection.execute(query).mappings():
-            found[row["candidate_key"], row["version"]].append(dict(row))
-        return found
-
-    of = {model: grouped(model) for model in _PARTS}
-    return [
-        _version(item, {model: of[model][at] for model in _PARTS})
-        for at, (item,) in grouped(rows.ReviewItem).items()
-    ]
-
-
-_PARTS: tuple[type[SQLModel], ...] = (
-    rows.ReviewReference,
-    rows.ReviewCue,
-    rows.Assignment,
-    rows.BlindAnswer,
-    rows.Vote,
-    rows.ReviewClosing,
-    rows.ReviewEdit,
-    rows.AdjudicationNote,
-    rows.GateResult,
-)
-
-
-def _version(item: Row, parts: Mapping[type[SQLModel], list[Row]]) -> ReviewedVersion:
-    (reference,) = parts[rows.ReviewReference]
-    votes: dict[str, tuple[Vote, ...]] = {}
-    for row in parts[rows.Vote]:
-        votes[row["reviewer_id"]] = (*votes.get(row["reviewer_id"], ()), as_vote(row))
-    closing = parts[rows.ReviewClosing]
-    edit = parts[rows.ReviewEdit]
-    return ReviewedVersion(
-        item=as_value(
-            item,
-            ItemVersion,
-            options=read.OPTIONS.validate_json(item["options_json"]),
-            revealed=as_revealed(reference, parts[rows.ReviewCue]),
-        ),
-        set_name=item["set_name"],
-        opened_at=item["opened_at"],
-        assigned=tuple(as_value(row, AssignmentRecord) for row in parts[rows.Assignment]),
-        answers={
-            row["reviewer_id"]: as_value(row, BlindAnswer, answer=json.loads(row["answer_json"]))
-            for row in parts[rows.BlindAnswer]
-        },
-        votes=votes,
-        closing=closing[0]["outcome"] if closing else None,
-        edit=as_value(edit[0], EditRecord) if edit else None,
-        gates=tuple(
-            {row["gate"]: as_value(row, GateRecord) for row in parts[rows.GateResult]}.values()
-        ),
-        notes=tuple(as_value(row, NoteRecord) for row in parts[rows.AdjudicationNote]),
-    )

@@ -211,3 +211,35 @@ class ReviewedVersion(Value):
         """Return the vote that stands of each reviewer who has one that was not withdrawn."""
         last = {name: votes[-1] for name, votes in self.votes.items() if votes}
         return {name: v for name, v in last.items() if v.kind is not VoteKind.WITHDRAWAL}
+
+
+class ImportedVote(Value):
+    """A vote cast elsewhere on the version at `place`, and the answer before it if it is new."""
+
+    place: tuple[str, int]
+    reviewer_id: str
+    answer: BlindAnswer | None = None
+    vote: Vote
+
+
+class Board(Value):
+    """Everything under review at one moment, for curators only; sets are by name."""
+
+    reviewers: tuple[ReviewerRecord, ...] = ()
+    sets: Mapping[str, SetRecord] = {}
+    versions: tuple[ReviewedVersion, ...] = ()
+
+
+class Changes(Value):
+    """What to add to review, all or none.
+
+    `items` are first versions of accepted candidates, each with its set's name; `votes` need their
+    reviewers assigned.
+    """
+
+    reviewers: tuple[ReviewerRecord, ...] = ()
+    sets: tuple[SetRecord, ...] = ()
+    items: tuple[tuple[str, ItemVersion], ...] = ()
+    assignments: tuple[AssignmentRecord, ...] = ()
+    votes: tuple[ImportedVote, ...] = ()
+    closings: tuple[tuple[tuple[str, int], Closing], ...] = ()

@@ -10,11 +10,13 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from construction.review.unanimity import counted_votes
+from psychemme.canonical import now
 from psychemme.errors import ReviewError
 from psychemme.vocabulary import VoteKind
 from state.review import Place
 from state.review_desk import ReviewDesk
-from state.review_values import AssignmentRecord, ReviewedVersion
+from state.review_values import AssignmentRecord, Board, Changes
 
 
 @dataclass
@@ -56,7 +58,7 @@ def assign(
     if len(pool.reviewers) < per_item:
         raise ReviewError(
             f"{per_item} reviewers are needed for each item, {len(pool.reviewers)} can be asked.",
-            "Invite more with `psychemme review invite`, or name a smaller --reviewers.",
+            "Invite more, renew links that expired, or name a smaller --reviewers.",
         )
     draw = random.Random(seed)  # noqa: S311 - an order, no secret
     shuffled = draw.sample(sorted(places), len(places))
@@ -88,51 +90,84 @@ def _in_own_order(
     ]
 
 
-def read_pool(desk: ReviewDesk, versions: Sequence[ReviewedVersion]) -> Pool:
-    """Return the reviewers who can be asked now, with the work they have and what they saw."""
-    active = [r.id for r in desk.reviewers() if r.revoked_at is None and not r.is_demonstration]
-    load = Counter(a.reviewer_id for v in versions for a in v.assigned if v.closing is None)
+def pool_of(board: Board) -> Pool:
+    """Return the reviewers who can be asked now, with the open work they have and what they saw.
+
+    Whoever is revoked, or whose link has expired, can not be asked.
+    """
+    moment = now()
+    able = [
+        one.id
+        for one in board.reviewers
+        if one.revoked_at is None and one.expires_at > moment and not one.is_demonstration
+    ]
+    load = Counter(a.reviewer_id for v in board.versions for a in v.assigned if v.closing is None)
     saw: dict[str, set[str]] = {}
-    for version in versions:
+    for version in board.versions:
         saw.setdefault(version.item.candidate_key, set()).update(version.answers)
-    return Pool(active, load, saw)
+    return Pool(able, load, saw)
 
 
-def next_positions(versions: Sequence[ReviewedVersion]) -> dict[str, int]:
+def next_positions(board: Board) -> dict[str, int]:
     """Return the first free place in each reviewer's order."""
     taken: dict[str, int] = {}
-    for version in versions:
+    for version in board.versions:
         for a in version.assigned:
             taken[a.reviewer_id] = max(taken.get(a.reviewer_id, 0), a.position + 1)
     return taken
 
 
-def fill(desk: ReviewDesk, seed: int = 0) -> list[AssignmentRecord]:
-    """Give every open version as many reviewers as its set asks for; a skip is replaced.
+def wanting(board: Board) -> dict[Place, int]:
+    """Return how many reviewers each open version lacks, where it lacks any.
 
-    Returns what was assigned. A version that nobody is left for stays short, and is assigned when
-    somebody is invited.
+    A verdict that counts stays one, whoever cast it. Who skipped, or was revoked before voting, is
+    to be replaced. Once a set has been discussed no vote on it counts, so that it lacks nobody.
     """
-    versions = desk.versions()
-    needed = {record.name: record.reviewers_per_item for record in desk.sets()}
-    pool, first = read_pool(desk, versions), next_positions(versions)
-    draw = random.Random(seed)  # noqa: S311 - an order, no secret
-    added = []
-    for version in versions:
-        missing = needed[version.set_name] - len(_still_asked(version))
-        if version.closing is not None or missing <= 0:
+    gone = {one.id for one in board.reviewers if one.revoked_at is not None}
+    lacking = {}
+    for version in board.versions:
+        of_set = board.sets[version.set_name]
+        if version.closing is not None or of_set.discussed_at is not None:
             continue
-        key, number = version.item.candidate_key, version.item.version
+        skipped = {n for n, vote in version.standing().items() if vote.kind is VoteKind.SKIP}
+        asked = {a.reviewer_id for a in version.assigned} - skipped - gone
+        missing = of_set.reviewers_per_item - len(asked | counted_votes(version, of_set).keys())
+        if missing > 0:
+            lacking[version.item.candidate_key, version.item.version] = missing
+    return lacking
+
+
+def fill(desk: ReviewDesk, seed: int = 0) -> tuple[AssignmentRecord, ...]:
+    """Give every open version the reviewers it lacks, and return what was assigned.
+
+    A version that nobody is left for stays short; whoever is invited later is found by the next
+    call. Safe at any time and from several processes at once.
+    """
+    return desk.change(lambda board: _filled(board, wanting(board), seed)).assignments
+
+
+def replace_skip(desk: ReviewDesk, place: Place, seed: int = 0) -> tuple[AssignmentRecord, ...]:
+    """Give one version the reviewers it lacks, and return what was assigned.
+
+    For the page to call once a skip is committed: the skip stands whatever becomes of this, and
+    the next `fill` makes up for it. The reviewer who skipped must not be told what it returns.
+    """
+
+    def plan(board: Board) -> Changes:
+        lacking = wanting(board)
+        return _filled(board, {place: lacking[place]} if place in lacking else {}, seed)
+
+    return desk.change(plan).assignments
+
+
+def _filled(board: Board, lacking: Mapping[Place, int], seed: int) -> Changes:
+    pool, first = pool_of(board), next_positions(board)
+    draw = random.Random(seed)  # noqa: S311 - an order, no secret
+    added: list[AssignmentRecord] = []
+    for version in board.versions:
+        place = version.item.candidate_key, version.item.version
         asked = {a.reviewer_id for a in version.assigned}
-        for name in pool.least_busy(key, missing, asked, draw):
-            place = [(key, number)]
-            added.extend(_in_own_order(name, place, pool, first.get(name, 0), draw))
+        for name in pool.least_busy(place[0], lacking.get(place, 0), asked, draw):
+            added.extend(_in_own_order(name, [place], pool, first.get(name, 0), draw))
             first[name] = first.get(name, 0) + 1
-    desk.assign(added)
-    return added
-
-
-def _still_asked(version: ReviewedVersion) -> set[str]:
-    skipped = {n for n, vote in version.standing().items() if vote.kind is VoteKind.SKIP}
-    return {a.reviewer_id for a in version.assigned} - skipped
-
+    return Changes(assignments=tuple(added))

@@ -37,6 +37,8 @@ def ballot_faults(
     faults = [_too_long("comment")] if len(ballot.comment) > LONGEST_COMMENT else []
     if ballot.kind is VoteKind.SKIP and ballot.skip_reason is None:
         faults.append("Say why you skip this item.")
+    if ballot.kind is VoteKind.SKIP and (ballot.verdicts or ballot.reasons):
+        faults.append("Skip this item or judge it, not both.")
     if ballot.kind is VoteKind.VERDICT:
         if revealed is None or own is None:
             return [*faults, "Commit your own answer first."]
@@ -58,7 +60,7 @@ def differs(item: BlindItem, revealed: Revealed, own: BlindAnswer) -> bool:
 def _verdict_faults(
     form: ReviewForm, item: BlindItem, revealed: Revealed, own: BlindAnswer, ballot: Ballot
 ) -> Iterator[str]:
-    if max(own.watched, ballot.watched) < ENOUGH_WATCHED:
+    if not any(part >= ENOUGH_WATCHED for part in (own.watched, ballot.watched)):
         yield "Watch the whole clip before your verdict."
     for question in form.verdicts:
         given = ballot.verdicts.get(question.id)

@@ -10,23 +10,45 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Table
 
-from psychemme.cli.app import JsonOption, app, out, plain, print_json
+from psychemme.cli.app import (
+    JsonOption,
+    WorkspaceOption,
+    app,
+    out,
+    plain,
+    print_json,
+    workspace_root,
+)
 
 
 @app.command()
 def agreement(
     file: Annotated[
-        Path,
-        typer.Option(help="Ratings as JSON Lines: item, reviewer, dimension, capability, value."),
-    ],
+        Path | None,
+        typer.Option(
+            help="Ratings as JSON Lines: item, reviewer, dimension, capability, value.  "
+            "[default: the workspace's]"
+        ),
+    ] = None,
+    set_names: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Only this set; may be given again.  [default: all]"),
+    ] = None,
+    workspace: WorkspaceOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show how far reviewers agree: raw, Krippendorff's alpha with interval, Gwet's AC1, MASI."""
     from construction.review import agreement_views as views
     from construction.review.agreement import agreement as compute
     from construction.review.ratings import read_ratings_file
+    from construction.review.votes import read_ratings
+    from construction.workspace import open_workspace
 
-    report = compute(read_ratings_file(file))
+    if file is not None:
+        ratings = read_ratings_file(file)
+    else:
+        ratings = read_ratings(open_workspace(workspace_root(workspace)).database, set_names or ())
+    report = compute(ratings)
     if json:
         print_json(views.agreement_json(report))
         return

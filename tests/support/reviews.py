@@ -5,18 +5,28 @@ from pathlib import Path
 
 from psychemme.canonical import now
 from psychemme.items import Answer, Cue, KeyPoint
-from psychemme.vocabulary import Approval, Capability, Format, SetKind, Verdict, VoteKind
+from psychemme.vocabulary import (
+    Approval,
+    CandidateState,
+    Capability,
+    Format,
+    SetKind,
+    Verdict,
+    VoteKind,
+)
 from state.review import Place
 from state.review_desk import ReviewDesk
 from state.review_values import (
     AssignmentRecord,
     Ballot,
     BlindAnswer,
+    Changes,
     ItemVersion,
     Revealed,
     ReviewerRecord,
     SetRecord,
 )
+from state.runs import RunStore
 from tests.support.states import EPISODE_ID, make_state, proposal, target
 
 YEAR = 365 * 24 * 3600 * 1_000_000
@@ -80,25 +90,26 @@ def make_review(
     targets = [target(f"c{n}", form=form, pick=n) for n, form in enumerate(forms)]
     make_state(path, *targets)
     places = [(one.key, 1) for one in targets]
+    with RunStore(path) as runs:
+        for one in targets:
+            runs.settle(one.key, CandidateState.ACCEPTED)
+    opened = SetRecord(name="main", kind=kind, reviewers_per_item=len(names), opened_at=now())
+    changes = Changes(
+        reviewers=tuple(reviewer(name) for name in names),
+        sets=(opened,),
+        items=tuple(
+            ("main", item_version(one.key, form)) for one, form in zip(targets, forms, strict=True)
+        ),
+        assignments=tuple(
+            AssignmentRecord(
+                candidate_key=key, version=version, reviewer_id=name, position=position
+            )
+            for position, (key, version) in enumerate(places)
+            for name in names
+        ),
+    )
     with ReviewDesk(path) as desk:
-        for name in names:
-            desk.invite(reviewer(name))
-        desk.open_set(
-            SetRecord(name="main", kind=kind, reviewers_per_item=len(names), opened_at=now())
-        )
-        desk.open_items(
-            "main",
-            [item_version(one.key, form) for one, form in zip(targets, forms, strict=True)],
-        )
-        desk.assign(
-            [
-                AssignmentRecord(
-                    candidate_key=key, version=version, reviewer_id=name, position=position
-                )
-                for position, (key, version) in enumerate(places)
-                for name in names
-            ]
-        )
+        desk.change(lambda _: changes)
     return places
 
 

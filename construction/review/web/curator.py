@@ -1,0 +1,253 @@
+"""The curator's routes: the queue, disagreements, dossiers, edits, reviewers and closing."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from construction.review.assigning import fill, wanting
+from construction.review.closing import close_complete, replace_version
+from construction.review.desk import item_status, item_statuses
+from construction.review.invites import invite, link, renew
+from construction.review.opening import footage_path
+from construction.review.web import curator_views as views
+from construction.review.web.bodies import Key, Version
+from construction.review.web.curator_edit import (
+    LONGEST_NAME,
+    LONGEST_REASON,
+    edited,
+    typed_from,
+    typed_of,
+)
+from construction.review.web.curator_outcomes import read_outcomes
+from construction.review.web.problems import Refusal
+from construction.review.web.sessions import CuratorOf, curator, genuine
+from construction.review.web.site import Site, SiteOf
+from construction.review.workload import workloads
+from psychemme.canonical import now
+from psychemme.errors import ReviewError
+from state.clips import ClipStore
+from state.review import Place
+from state.review_values import Board, ReviewedVersion
+from state.runs import RunStore
+
+Fields = Mapping[str, list[str]]
+
+
+async def sent_fields(request: Request) -> Fields:
+    """Return the text fields of a form; files are left out."""
+    fields: dict[str, list[str]] = {}
+    for name, value in (await request.form()).multi_items():
+        if isinstance(value, str):
+            fields.setdefault(name, []).append(value)
+    return fields
+
+
+SentOf = Annotated[Fields, Depends(sent_fields)]
+
+
+def make_curator_router() -> APIRouter:
+    """Return the routes under `/curator`; each needs the curator's session."""
+    router = APIRouter(
+        prefix="/curator",
+        dependencies=[Depends(curator), Depends(genuine)],
+        default_response_class=HTMLResponse,
+        include_in_schema=False,
+    )
+    router.add_api_route("", overview)
+    router.add_api_route("/queue", queue)
+    router.add_api_route("/disagreements", disagreements)
+    router.add_api_route("/items/{key}/{version}", item)
+    router.add_api_route("/items/{key}/{version}/edit", edit)
+    for path, act in (
+        ("/items/{key}/{version}/edit", save_edit),
+        ("/items/{key}/{version}/note", add_note),
+        ("/close", close),
+        ("/discuss", discuss),
+        ("/assign", assign),
+        ("/invite", invite_reviewer),
+        ("/renew", renew_link),
+        ("/revoke", revoke_link),
+    ):
+        router.add_api_route(path, act, methods=["POST"])
+    return router
+
+
+def overview(site: SiteOf, visitor: CuratorOf, done: str = "") -> str:
+    """Show sets and reviewers."""
+    board = site.desk.board()
+    with ClipStore(site.workspace.database) as clips:
+        durations = {
+            (episode.id, episode.preparation): episode.content.duration
+            for number in {version.item.preparation for version in board.versions}
+            for episode in clips.episodes(number)
+        }
+    loads = workloads(board.versions, board.reviewers, durations)
+    return views.overview_page(_standing(board), loads, now(), views.Frame(visitor.csrf, done=done))
+
+
+def queue(
+    site: SiteOf,
+    visitor: CuratorOf,
+    of_set: Annotated[str, Query(alias="set")] = "",
+    stage: str = "",
+    capability: str = "",
+    form: Annotated[str, Query(alias="format")] = "",
+    page: Annotated[int, Query(ge=1, le=100_000)] = 1,
+) -> str:
+    """Show the versions that fit a filter."""
+    wanted = views.Wanted(of_set, stage, capability, form, page)
+    frame = views.Frame(visitor.csrf, here="/curator/queue")
+    return views.queue_page(_standing(site.desk.board()), wanted, frame)
+
+
+def disagreements(site: SiteOf, visitor: CuratorOf, done: str = "") -> str:
+    """Show the versions whose verdicts differ."""
+    frame = views.Frame(visitor.csrf, here="/curator/disagreements", done=done)
+    standing = _standing(site.desk.board())
+    return views.disagreements_page(standing, views.reason_texts(site.form), frame)
+
+
+def item(site: SiteOf, visitor: CuratorOf, key: Key, version: Version, done: str = "") -> str:
+    """Show the dossier of one version."""
+    view = _item_view(site, (key, version))
+    frame = views.Frame(visitor.csrf, here="", done=done)
+    return views.item_page(view, site.knowledge, views.reason_texts(site.form), frame)
+
+
+def edit(site: SiteOf, visitor: CuratorOf, key: Key, version: Version) -> str:
+    """Show the form that edits a version."""
+    view = _open_view(site, (key, version))
+    typed = typed_of(view.status.version.item)
+    frame = views.Frame(visitor.csrf, here="")
+    return views.edit_page(view, site.knowledge, typed, (), frame)
+
+
+def save_edit(
+    site: SiteOf, visitor: CuratorOf, key: Key, version: Version, fields: SentOf
+) -> Response:
+    """Make the next version, or show what is wrong with it."""
+    view = _open_view(site, (key, version))
+    before, typed = view.status.version.item, typed_from(fields)
+    card = site.knowledge.card(before.revealed.capability)
+    after, faults = edited(typed, before, card, view.dossier.episode.content)
+    if after is None:
+        frame = views.Frame(visitor.csrf, here="")
+        page = views.edit_page(view, site.knowledge, typed, faults, frame)
+        return HTMLResponse(page, 400)
+    place = replace_version(site.desk, after, typed.editor, typed.reason)
+    return _see(views.item_address(place), "edited")
+
+
+def add_note(site: SiteOf, key: Key, version: Version, fields: SentOf) -> Response:
+    """Add an adjudication note; no vote changes."""
+    author, text = _field(fields, "author"), _field(fields, "note")
+    if not 0 < len(author) <= LONGEST_NAME:
+        raise Refusal(400, "The note has no author.", f"Use 1 to {LONGEST_NAME} characters.")
+    if not 0 < len(text) <= LONGEST_REASON:
+        raise Refusal(400, "The note cannot be stored.", f"Use 1 to {LONGEST_REASON:,} characters.")
+    place = (key, version)
+    site.desk.version(place)
+    site.desk.note(place, author, text)
+    back = views.item_address(place)
+    return _see("/curator/disagreements" if _field(fields, "back") else back, "noted")
+
+
+def close(site: SiteOf, fields: SentOf) -> Response:
+    """Close the complete items of a set."""
+    close_complete(site.desk, _field(fields, "set"))
+    return _see("/curator", "closed")
+
+
+def discuss(site: SiteOf, fields: SentOf) -> Response:
+    """Mark a calibration set as discussed."""
+    site.desk.mark_discussed(_field(fields, "set"))
+    return _see("/curator", "discussed")
+
+
+def assign(site: SiteOf) -> Response:
+    """Assign reviewers where an item lacks some."""
+    fill(site.desk)
+    return _see("/curator", "assigned")
+
+
+def invite_reviewer(request: Request, site: SiteOf, visitor: CuratorOf, fields: SentOf) -> str:
+    """Invite a reviewer and show the link once."""
+    reviewer = _field(fields, "reviewer")
+    token = invite(
+        site.desk,
+        reviewer,
+        _field(fields, "name"),
+        background=_field(fields, "background")[:LONGEST_REASON],
+    )
+    return _link_page(request, site, visitor, reviewer, token)
+
+
+def renew_link(request: Request, site: SiteOf, visitor: CuratorOf, fields: SentOf) -> str:
+    """Replace a reviewer's link and show the new one once."""
+    reviewer = _field(fields, "reviewer")
+    return _link_page(request, site, visitor, reviewer, renew(site.desk, reviewer))
+
+
+def revoke_link(site: SiteOf, fields: SentOf) -> Response:
+    """End a reviewer's link and sessions."""
+    site.desk.revoke(_field(fields, "reviewer"))
+    return _see("/curator", "revoked")
+
+
+def _standing(board: Board) -> views.Standing:
+    statuses = item_statuses(board.versions, board.sets, wanting(board))
+    return views.Standing(board.sets, statuses)
+
+
+def _item_view(site: Site, place: Place) -> views.ItemView:
+    versions = _versions_of(site, place[0])
+    if place[1] > len(versions):
+        raise Refusal(404, "There is no such item under review.", "Choose one of the queue.")
+    version = versions[place[1] - 1]
+    sets = {record.name: record for record in site.desk.sets()}
+    board = Board(reviewers=tuple(site.desk.reviewers()), sets=sets, versions=versions)
+    of_set = sets[version.set_name]
+    with RunStore(site.workspace.database) as runs:
+        dossier = runs.dossier(place[0])
+    target = dossier.outcome.target
+    footage = footage_path(site.workspace, target.episode_id, target.preparation)
+    return views.ItemView(
+        status=item_status(version, of_set, wanting(board)),
+        of_set=of_set,
+        versions=versions,
+        dossier=dossier,
+        outcomes=read_outcomes(site.workspace.root, {target.key, target.id}),
+        has_media=footage.exists(),
+    )
+
+
+def _versions_of(site: Site, key: str) -> tuple[ReviewedVersion, ...]:
+    """Return a candidate's versions, which are numbered from 1; the whole board takes longer."""
+    found: list[ReviewedVersion] = []
+    with suppress(ReviewError):
+        while True:
+            found.append(site.desk.version((key, len(found) + 1)))
+    return tuple(found)
+
+
+def _open_view(site: Site, place: Place) -> views.ItemView:
+    view = _item_view(site, place)
+    if not view.can_be_edited:
+        raise Refusal(409, "This version is closed.", "Only an open version can be edited.")
+    return view
+
+
+def _link_page(request: Request, site: Site, visitor: CuratorOf, reviewer: str, token: str) -> str:
+    base = request.base_url.replace(scheme="https") if site.is_secure else request.base_url
+    return views.link_page(reviewer, link(str(base), token), views.Frame(visitor.csrf, here=""))
+
+
+def _field(fields: Fields, name: str) -> str:
+    return fields.get(name, [""])[0].strip()
+
+
+def _see(address: str, done: str) -> Response:
+    return RedirectResponse(f"{address}?done={done}", 303)

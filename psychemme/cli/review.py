@@ -1,0 +1,183 @@
+"""`psychemme review`: reviewers, sets, assignment, votes, and the page."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from psychemme.cli.app import (
+    JsonOption,
+    WorkspaceOption,
+    app,
+    out,
+    plain,
+    print_json,
+    workspace_root,
+)
+from psychemme.cli.running import progress_bar
+from psychemme.vocabulary import SetKind
+
+if TYPE_CHECKING:
+    from construction.review.desk import ItemStatus
+    from state.review_desk import ReviewDesk
+
+review = typer.Typer(help="Have people review candidates.", no_args_is_help=True)
+app.add_typer(review, name="review")
+
+SetOption = Annotated[str | None, typer.Option("--set", help="Only this set.  [default: all]")]
+
+
+@review.command("open")
+def open_(
+    name: Annotated[str, typer.Option("--set", help="A name for the set.")] = "main",
+    calibration: Annotated[
+        bool, typer.Option("--calibration", help="A first set, to be discussed after the votes.")
+    ] = False,
+    reviewers: Annotated[int, typer.Option(min=1, help="Reviewers an item needs.")] = 5,
+    count: Annotated[
+        int | None, typer.Option(min=1, help="Draw so many items.  [default: all accepted]")
+    ] = None,
+    run: Annotated[int | None, typer.Option(help="Only of this run.  [default: all]")] = None,
+    overlap: Annotated[
+        float, typer.Option(min=0, max=1, help="Fraction of the items that everybody reviews.")
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(help="Draws items, reviewers and their orders.")] = 0,
+    assign_now: Annotated[
+        bool, typer.Option("--assign/--no-assign", help="Assign reviewers at once.")
+    ] = True,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Put accepted candidates under review as one set, and assign them."""
+    from construction.review.opening import Opening, open_set
+    from construction.workspace import open_workspace
+
+    kind = SetKind.CALIBRATION if calibration else SetKind.REVIEW
+    opening = Opening(name, kind, reviewers, count, run, overlap, seed)
+    opened = open_workspace(workspace_root(workspace))
+    with progress_bar("cut") as bar:
+        task = bar.add_task("episodes", total=None, visible=False)
+
+        def report(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, visible=True)
+
+        items = open_set(opened, opening, assigned=assign_now, report=report)
+    out.print(f"{items} items in set {plain(name)}", soft_wrap=True)
+
+
+@review.command()
+def assign(workspace: WorkspaceOption = None) -> None:
+    """Give every open item the reviewers it still needs; whoever skipped or left is replaced."""
+    from construction.review.assigning import fill, wanting
+
+    with desk_of(workspace) as desk:
+        added = fill(desk)
+        short = sum(wanting(desk.board()).values())
+    out.print(f"{len(added)} assignments added, {short} still wanted")
+
+
+@review.command()
+def close(set_name: SetOption = None, workspace: WorkspaceOption = None) -> None:
+    """End the review of items that have all their verdicts; reviewers cannot change them after."""
+    from construction.review.closing import close_complete
+
+    with desk_of(workspace) as desk:
+        ended = close_complete(desk, set_name)
+    found = ", ".join(f"{number} {name}" for name, number in sorted(ended.items())) or "none"
+    out.print(f"closed: {found}")
+
+
+@review.command()
+def discuss(
+    name: Annotated[str, typer.Argument(metavar="SET", help="A calibration set.")],
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Say that a calibration set has been discussed: later votes on it count for nothing."""
+    with desk_of(workspace) as desk:
+        desk.mark_discussed(name)
+    out.print(f"{plain(name)}: discussed", soft_wrap=True)
+
+
+@review.command()
+def status(workspace: WorkspaceOption = None, json: JsonOption = False) -> None:
+    """Show how far the review of every item is. For curators: private."""
+    with desk_of(workspace) as desk:
+        found = _statuses(desk)
+    counts = ("wanted", "assigned", "answered", "voted", "approving", "skipped")
+    rows = [
+        {
+            "candidate": status.place[0],
+            "version": status.place[1],
+            "set": status.version.set_name,
+            "stage": str(status.stage),
+            **{name: getattr(status, name) for name in counts},
+        }
+        for status in found
+    ]
+    if json:
+        print_json(rows)
+        return
+    table = Table("candidate", "version", "set", "stage", *counts, title="Review")
+    for row in rows:
+        table.add_row(*(plain(str(value)) for value in row.values()))
+    out.print(table)
+
+
+@review.command("export")
+def export_(
+    file: Annotated[Path, typer.Argument(help="The JSONL file to write.")],
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Write every reviewer's last vote on every version. For curators: private."""
+    from construction.review.votes import vote_rows
+    from psychemme.canonical import canonical_json
+
+    with desk_of(workspace) as desk:
+        lines = [canonical_json(row.model_dump(mode="json")) + "\n" for row in vote_rows(desk)]
+    file.write_text("".join(lines), encoding="utf-8")
+    out.print(f"{len(lines)} votes -> {plain(str(file))}", soft_wrap=True)
+
+
+@review.command("import")
+def import_(
+    files: Annotated[
+        list[Path], typer.Argument(help="JSONL files of votes, or Label Studio exports (.json).")
+    ],
+    demonstration: Annotated[
+        bool,
+        typer.Option("--demonstration", help="No person cast these; they freeze into an example."),
+    ] = False,
+    known_as: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--known-as", help="Whose votes are whose; may be given again.", metavar="NAME=REVIEWER"
+        ),
+    ] = None,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Store votes that were cast elsewhere; all of them, or none with every fault named."""
+    from construction.profiles import DEFAULT
+    from construction.review.importing import import_votes, read_vote_files
+    from psychology_kb.load import load_review
+
+    pairs = [one.rpartition("=") for one in known_as or ()]
+    if not all(name and reviewer for name, _, reviewer in pairs):
+        raise typer.BadParameter("write NAME=REVIEWER", param_hint="--known-as")
+    rows = read_vote_files(files, {name: reviewer for name, _, reviewer in pairs})
+    with desk_of(workspace) as desk:
+        added = import_votes(desk, rows, load_review(DEFAULT), demonstration=demonstration)
+    out.print(f"{added} votes stored, {len(rows) - added} were there already")
+
+
+def desk_of(workspace: Path | None) -> "ReviewDesk":
+    """Return the desk of a workspace, to be closed by the caller."""
+    from construction.workspace import open_workspace
+    from state.review_desk import ReviewDesk
+
+    return ReviewDesk(open_workspace(workspace_root(workspace)).database)
+
+
+def _statuses(desk: "ReviewDesk") -> "list[ItemStatus]":
+    from construction.review.desk import item_statuses
+
+    return item_statuses(desk.versions(), {record.name: record for record in desk.sets()})

@@ -1,0 +1,377 @@
+"""Only what reviewers approved unanimously is frozen; all else is refused by name, all at once."""
+
+import hashlib
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from construction.review import opening
+from construction.review.closing import replace_version
+from construction.review.freeze import LEAKAGE, Order, freeze
+from construction.review.importing import import_votes
+from construction.review.opening import Opening, open_set
+from construction.review.release_rows import clip_names, release_rows
+from construction.review.votes import VoteRow
+from construction.workspace import Workspace
+from evaluation.footage import find_clips
+from psychemme.errors import ReviewError
+from psychemme.items import Cue
+from psychemme.release.errata import Erratum
+from psychemme.release.faults import ReleaseRefused
+from psychemme.release.read import Release, read_release
+from psychemme.release.rows import ErratumAction
+from psychemme.release.verify import verify_release
+from psychemme.vocabulary import (
+    Approval,
+    CandidateState,
+    Capability,
+    Closing,
+    GateOutcome,
+    SetKind,
+    Verdict,
+)
+from psychology_kb.load import load_review
+from state.clips import ClipStore
+from state.review_desk import ReviewDesk
+from state.review_values import GateRecord, ItemVersion
+from state.runs import RunStore
+from tests.support.accepted import approve_all, invite, items, judge, make_accepted
+from tests.support.releases import episode
+from tests.support.reviews import approval
+from tests.support.states import CLIP, EPISODE, EPISODE_ID
+
+NAMES = ("zadie-9", "zeno-9", "zora-9")
+ORDER = Order(name="trial", version="1.0", profile="psychemme8", licence="CC0-1.0")
+FIRST = ("1-c0", 1)
+REJECTS = dict.fromkeys(Verdict, Approval.APPROVE) | {Verdict.QUESTION_VALIDITY: Approval.REJECT}
+
+
+def opened(root: Path, **facts: object) -> Workspace:
+    """Return a workspace with three items under review, the last of them Memory."""
+    targets = items(3)
+    targets[2] = targets[2].model_copy(update={"capability": Capability.MEMORY})
+    made = make_accepted(root, *targets, **facts)
+    invite(made.database, *NAMES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(opening, "cut_window", lambda *_: None)
+        open_set(made, Opening("main", SetKind.REVIEW, len(NAMES)))
+    return made
+
+
+@pytest.fixture(scope="module")
+def under_review(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    return opened(tmp_path_factory.mktemp("review") / "workspace")
+
+
+@pytest.fixture(scope="module")
+def approved(under_review: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    made = Workspace(tmp_path_factory.mktemp("approved") / "workspace")
+    shutil.copytree(under_review.root, made.root)
+    approve_all(made.database)
+    return made
+
+
+@pytest.fixture
+def reviewing(under_review: Workspace, tmp_path: Path) -> Workspace:
+    """Return a copy of a workspace whose items wait for their votes."""
+    return Workspace(Path(shutil.copytree(under_review.root, tmp_path / "workspace")))
+
+
+@pytest.fixture
+def workspace(approved: Workspace, tmp_path: Path) -> Workspace:
+    """Return a copy of a workspace whose items are approved."""
+    return Workspace(Path(shutil.copytree(approved.root, tmp_path / "workspace")))
+
+
+@pytest.fixture(scope="module")
+def frozen(approved: Workspace, tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Path]:
+    folder = tmp_path_factory.mktemp("frozen")
+    made = Workspace(Path(shutil.copytree(approved.root, folder / "workspace")))
+    assert freeze(made, folder / "release", ORDER).items == 3
+    return made, folder / "release"
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+
+
+def states(workspace: Workspace) -> Counter[CandidateState]:
+    with RunStore(workspace.database) as runs:
+        return Counter(one.state for one in runs.outcomes())
+
+
+def refused(workspace: Workspace, order: Order = ORDER) -> list[str]:
+    """Return every reason, after a look that nothing was written."""
+    out, before = workspace.root.parent / "release", states(workspace)
+    with pytest.raises(ReleaseRefused) as refusal:
+        freeze(workspace, out, order)
+    assert not out.exists()
+    assert not list(out.parent.glob(".release*"))
+    assert states(workspace) == before
+    return [f"{fault.where}: {fault.problem}" for fault in refusal.value.faults]
+
+
+def edit(desk: ReviewDesk, **changes: Any) -> ItemVersion:
+    """Replace the first item by a version with these changes."""
+    before = desk.version(FIRST).item
+    shown = {key: value for key, value in changes.items() if key in ItemVersion.model_fields}
+    hidden = {key: value for key, value in changes.items() if key not in shown}
+    revealed = before.revealed.model_copy(update=hidden)
+    after = before.model_copy(update={"version": 2, "revealed": revealed} | shown)
+    replace_version(desk, after, "curator", "a test")
+    return after
+
+
+def test_the_same_state_gives_the_same_bytes_and_they_verify(
+    frozen: tuple[Workspace, Path], approved: Workspace, tmp_path: Path
+) -> None:
+    workspace, release = frozen
+    assert states(workspace) == {CandidateState.FROZEN: 3}
+    assert freeze(workspace, tmp_path / "again", ORDER).items == 3
+    assert contents(tmp_path / "again") == contents(release)
+    assert states(workspace) == {CandidateState.FROZEN: 3}
+    assert states(approved) == {CandidateState.APPROVED: 3}
+    found = verify_release(release)
+    assert (found.faults, found.notes) == ((), ())
+    assert found.counts["questions"] == 3
+
+
+def test_a_release_says_what_the_items_are_and_where_from(frozen: tuple[Workspace, Path]) -> None:
+    release = read_release(frozen[1])
+    said = release.manifest
+    assert (said.name, said.version, said.example, said.seed) == ("trial", "1.0.0", False, 7)
+    assert said.review is not None
+    assert said.review.model_dump() == {
+        "reviewers_per_item": 3,
+        "items_reviewed": 3,
+        "demonstration": False,
+    }
+    assert said.gates == {LEAKAGE: "not_run"}
+    assert said.models == dict.fromkeys(("question", "answer", "critic"), "scripted")
+    memory = release.questions["c2"]
+    assert [one.text for one in memory.history] == [one.text for one in EPISODE.history]
+    assert release.questions["c0"].history == release.questions["c1"].history == ()
+    episode = release.episodes[EPISODE_ID]
+    assert (episode.clip, episode.licence, episode.end) == ("ladder.mp4", "CC0-1.0", 20.0)
+    assert release.references()["c1"].answer == ["A", "B"]
+
+
+def test_no_trace_of_who_voted_leaves_the_workspace(frozen: tuple[Workspace, Path]) -> None:
+    for data in contents(frozen[1]).values():
+        for private in (*NAMES, "because of the request", "/examples/"):
+            assert private.encode() not in data
+
+
+def test_nothing_approved_is_an_error(reviewing: Workspace, tmp_path: Path) -> None:
+    with pytest.raises(ReviewError, match="No item has been approved"):
+        freeze(reviewing, tmp_path / "release", ORDER)
+
+
+def test_an_open_review_is_refused_or_left_out(reviewing: Workspace, tmp_path: Path) -> None:
+    with ReviewDesk(reviewing.database) as desk:
+        for number in (0, 1):
+            for name in NAMES[: 3 - number]:
+                judge(reviewing.database, name, (f"1-c{number}", 1))
+        desk.close_item(FIRST, Closing.APPROVED)
+    assert sorted(refused(reviewing)) == [
+        "c1: its review is open: 2 of 3 verdicts",
+        "c2: its review is open: 0 of 3 verdicts",
+    ]
+    order = Order(name="trial", version="1.0", profile="psychemme8", leave_open=True)
+    assert freeze(reviewing, tmp_path / "release", order).items == 1
+    assert set(read_release(tmp_path / "release").questions) == {"c0"}
+    assert states(reviewing) == {CandidateState.FROZEN: 1, CandidateState.IN_REVIEW: 2}
+
+
+def not_unanimous(workspace: Workspace) -> None:
+    """One of three rejects, and a curator closed it as approved all the same."""
+    with ReviewDesk(workspace.database) as desk:
+        for name in NAMES[:2]:
+            judge(workspace.database, name, FIRST)
+        why = {Verdict.QUESTION_VALIDITY: ("false_premise",)}
+        against = approval("no", verdicts=REJECTS, reasons=why)
+        judge(workspace.database, NAMES[2], FIRST, against)
+        desk.close_item(FIRST, Closing.APPROVED)
+    approve_all(workspace.database)
+
+
+def leaking(workspace: Workspace) -> None:
+    approve_all(workspace.database)
+    with ReviewDesk(workspace.database) as desk:
+        for outcome in (GateOutcome.PASSED, GateOutcome.BLOCK):
+            found = GateRecord(gate=LEAKAGE, outcome=outcome, detail="5 of 6 without the clip")
+            desk.record_gate(FIRST, found)
+
+
+def unlicensed(workspace: Workspace) -> None:
+    approve_all(workspace.database)
+    with RunStore(workspace.database) as runs, ClipStore(workspace.database) as clips:
+        clip = runs.dossier("1-c0").clip
+        clips.put_clip(clip.model_copy(update={"licence": None}))
+
+
+def duplicated(workspace: Workspace) -> None:
+    with ReviewDesk(workspace.database) as desk:
+        edit(desk, question="what is asked for in 1-c1")
+    approve_all(workspace.database)
+
+
+def out_of_window(workspace: Workspace) -> None:
+    cue = Cue(start=19, end=21, modality="speech", description="past the end")  # type: ignore[arg-type]
+    with ReviewDesk(workspace.database) as desk:
+        edit(desk, cues=(cue,))
+    approve_all(workspace.database)
+
+
+def demonstrated(workspace: Workspace) -> None:
+    vote = VoteRow.model_validate(
+        {
+            "candidate_id": "1-c0",
+            "reviewer": "demo",
+            "blind_answer": "A",
+            "verdicts": dict.fromkeys(Verdict, Approval.APPROVE),
+        }
+    )
+    with ReviewDesk(workspace.database) as desk:
+        import_votes(desk, [vote], load_review("psychemme8"), demonstration=True)
+        for name in NAMES:
+            judge(workspace.database, name, FIRST)
+        desk.close_item(FIRST, Closing.APPROVED)
+    approve_all(workspace.database)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (not_unanimous, "c0: 2 of 3 reviewers approve it"),
+        (leaking, "c0: the leakage gate keeps it out: 5 of 6 without the clip"),
+        (unlicensed, "source test: no licence is stated for 1 of its episodes"),
+        (duplicated, "c1: asks the same as c0"),
+        (out_of_window, "c0: cue 0 lies outside the episode"),
+        (demonstrated, "c0: its votes are a demonstration and come from no person"),
+    ],
+)
+def test_what_may_not_go_in_is_refused_by_name(
+    reviewing: Workspace, spoil: Callable[[Workspace], None], reason: str
+) -> None:
+    spoil(reviewing)
+    assert any(said.startswith(reason) for said in refused(reviewing))
+
+
+def test_all_reasons_are_listed_at_once(
+    reviewing: Workspace, frozen: tuple[Workspace, Path]
+) -> None:
+    with ReviewDesk(reviewing.database) as desk:
+        for spoil in (leaking, unlicensed):
+            spoil(reviewing)
+        for name in ("c1", "c2"):
+            found = GateRecord(gate="audit", outcome=GateOutcome.BLOCK, detail=name)
+            desk.record_gate((f"1-{name}", 1), found)
+    order = Order(name="trial", version="0.9", profile="psychemme8", previous=frozen[1])
+    said = refused(reviewing, order)
+    assert len(said) == len(set(said)) == 5
+    for reason in (
+        "c0: the leakage gate keeps it out",
+        "c1: the audit gate keeps it out: c1",
+        "c2: the audit gate keeps it out: c2",
+        "source test: no licence",
+        ": after 1.0.0, ",
+    ):
+        assert any(one.startswith(reason) for one in said), reason
+
+
+def test_demonstration_votes_freeze_into_an_example(reviewing: Workspace, tmp_path: Path) -> None:
+    demonstrated(reviewing)
+    order = Order(name="trial", version="1.0", profile="psychemme8", example=True)
+    freeze(reviewing, tmp_path / "release", order)
+    said = read_release(tmp_path / "release").manifest
+    assert said.example
+    assert said.review is not None
+    assert said.review.demonstration
+
+
+def test_what_was_edited_is_what_is_frozen(reviewing: Workspace, tmp_path: Path) -> None:
+    with ReviewDesk(reviewing.database) as desk:
+        judge(reviewing.database, NAMES[0], FIRST)
+        after = edit(desk, question="Who is asked to hold the ladder?", answer="B")
+        passed = GateRecord(gate=LEAKAGE, outcome=GateOutcome.PASSED)
+        desk.record_gate(FIRST, passed.model_copy(update={"outcome": GateOutcome.BLOCK}))
+        for name in NAMES:
+            judge(reviewing.database, name, ("1-c0", 2), approval("yes", comment="B it is"))
+        desk.close_item(("1-c0", 2), Closing.APPROVED)
+        approve_all(reviewing.database)
+        for place in (("1-c0", 2), ("1-c1", 1), ("1-c2", 1)):
+            desk.record_gate(place, passed)
+
+    def extra(release: Release) -> dict[str, bytes]:
+        said = {"canary": release.manifest.canary, "questions": sorted(release.questions)}
+        return {"extra.json": json.dumps(said).encode()}
+
+    freeze(reviewing, tmp_path / "release", ORDER, extra)
+    release = read_release(tmp_path / "release")
+    assert release.questions["c0"].question == after.question
+    assert release.references()["c0"].answer == "B"
+    assert release.manifest.gates == {LEAKAGE: "passed"}
+    assert json.loads((release.root / "public" / "extra.json").read_text())["questions"]
+    assert verify_release(release.root).faults == ()
+
+
+def test_a_frozen_item_is_corrected_in_the_next_release(
+    frozen: tuple[Workspace, Path], tmp_path: Path
+) -> None:
+    workspace = Workspace(Path(shutil.copytree(frozen[0].root, tmp_path / "workspace")))
+    with ReviewDesk(workspace.database) as desk:
+        after = edit(desk, question="Who is asked to hold the ladder?")
+        assert desk.version(FIRST).closing is Closing.REPLACED
+    assert states(workspace) == {CandidateState.FROZEN: 2, CandidateState.IN_REVIEW: 1}
+    assert "c0: its review is open: 0 of 3 verdicts" in refused(workspace)
+    approve_all(workspace.database)
+    noted = Erratum(id="c0", fault="unclear", action=ErratumAction.CORRECTED)
+    order = Order("trial", "2.0", "psychemme8", previous=frozen[1], errata=(noted,))
+    made = freeze(workspace, tmp_path / "next", order)
+    assert made.diff is not None
+    assert read_release(tmp_path / "next").questions["c0"].question == after.question
+    assert states(workspace) == {CandidateState.FROZEN: 3}
+
+
+def test_two_preparations_of_one_episode_are_not_mixed(workspace: Workspace) -> None:
+    with RunStore(workspace.database) as runs, ReviewDesk(workspace.database) as desk:
+        held = [(one.item, runs.dossier(one.item.candidate_key)) for one in desk.versions()]
+    assert len(release_rows(held)[1]) == 1
+    item, dossier = held[0]
+    said = dossier.episode.content.model_copy(update={"transcript": ()})
+    again = dossier.episode.model_copy(update={"preparation": 2, "content": said})
+    held[0] = item, dossier.model_copy(update={"episode": again})
+    assert [one.id for one in release_rows(held)[1]] == [EPISODE_ID] * 2
+
+
+def test_clips_of_one_name_are_told_apart_and_found(tmp_path: Path) -> None:
+    paths = ("a/day/clip.mp4", "b/day/clip.mp4", "b/other.mp4")
+    clips = [
+        CLIP.model_copy(update={"id": str(number), "path": str(tmp_path / path)})
+        for number, path in enumerate(paths)
+    ]
+    names = clip_names(clips)
+    assert names == {"0": "a/day/clip.mp4", "1": "b/day/clip.mp4", "2": "other.mp4"}
+    assert clip_names(reversed(clips)) == names
+    assert clip_names(clips[:1]) == {"0": "clip.mp4"}
+    at_one_path = [clips[0], clips[0].model_copy(update={"id": "later"})]
+    assert clip_names(at_one_path) == {"0": "0/clip.mp4", "later": "later/clip.mp4"}
+    for path in paths:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(path)
+    rows = [
+        episode(number, clip=names[str(number)], sha256=hashlib.sha256(path.encode()).hexdigest())
+        for number, path in enumerate(paths)
+    ]
+    found = find_clips(rows, [tmp_path, tmp_path / "b"])
+    assert [found[row.id].relative_to(tmp_path).as_posix() for row in rows] == list(paths)
