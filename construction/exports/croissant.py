@@ -8,7 +8,9 @@ from pathlib import Path
 
 from construction.exports.source import Source, write_text
 from construction.exports.tables import WHAT, Column, columns, write_tables
+from psychemme.release.read import Release
 
+Tables = Mapping[str, Mapping[str, Column]]
 _TYPES = {"string": "sc:Text", "float64": "sc:Float", "bool": "sc:Boolean", "strings": "sc:Text"}
 _TERMS = (
     "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format "
@@ -40,8 +42,20 @@ def write(source: Source, folder: Path) -> list[str]:
 
 def write_metadata(source: Source, folder: Path, files: Mapping[str, Path]) -> None:
     """Write `croissant.json` about `files`, which lie below `folder`."""
-    text = json.dumps(_metadata(source, folder, files), indent=2, ensure_ascii=False)
-    write_text(folder / "croissant.json", text + "\n")
+    write_text(folder / "croissant.json", _text(source, folder, files, columns(source)))
+
+
+def release_files(release: Release) -> dict[str, bytes]:
+    """Return `croissant.json` about a release's own rows, to lie beside them in its public part."""
+    source = Source(release, references=None, date=release.manifest.date, has_videos=False)
+    # Facets are an object there, not the list of pairs that a table needs.
+    tables = {
+        name: {column: kind for column, kind in table.items() if column != "facets"}
+        for name, table in columns(source).items()
+    }
+    folder = release.root / "public"
+    files = {name: folder / f"{name}.jsonl" for name in tables}
+    return {"croissant.json": _text(source, folder, files, tables).encode()}
 
 
 def licence_url(licence: str) -> str:
@@ -51,7 +65,14 @@ def licence_url(licence: str) -> str:
     return f"https://spdx.org/licenses/{licence}.html" if licence else "unknown"
 
 
-def _metadata(source: Source, folder: Path, files: Mapping[str, Path]) -> dict[str, object]:
+def _text(source: Source, folder: Path, files: Mapping[str, Path], tables: Tables) -> str:
+    metadata = _metadata(source, folder, files, tables)
+    return json.dumps(metadata, indent=2, ensure_ascii=False) + "\n"
+
+
+def _metadata(
+    source: Source, folder: Path, files: Mapping[str, Path], tables: Tables
+) -> dict[str, object]:
     manifest = source.release.manifest
     dated = {} if source.date is None else {"datePublished": source.date}
     return {
@@ -67,7 +88,7 @@ def _metadata(source: Source, folder: Path, files: Mapping[str, Path]) -> dict[s
         "citeAs": manifest.citation or source.title,
         "isLiveDataset": False,
         "distribution": [_file(name, path, folder) for name, path in files.items()],
-        "recordSet": [_records(name, table) for name, table in columns(source).items()],
+        "recordSet": [_records(name, table) for name, table in tables.items()],
     }
 
 

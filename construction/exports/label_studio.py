@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from construction.exports.label_studio_read import VoteRow, read_label_studio
+from construction.exports.label_studio_read import LabelledVote, read_label_studio
 from construction.exports.source import Source, video_name, write_text
 from psychemme.items import Option
 from psychemme.release.rows import Line, ReferenceRow
 from psychemme.vocabulary import Format
 from psychology_kb.load import Reason, ReviewForm, load_review
 
-__all__ = ["ReviewTask", "VoteRow", "read_label_studio", "write", "write_tasks", "write_votes"]
+__all__ = ["LabelledVote", "ReviewTask", "read_label_studio", "write", "write_tasks", "write_votes"]
 
 LOCAL_FILES = "/data/local-files/?d=videos/"
 """Where Label Studio serves the export's videos, its document root being the export's folder."""
@@ -91,12 +91,12 @@ def write_tasks(tasks: Sequence[ReviewTask], form: ReviewForm, out: Path) -> Non
         write_text(out / "verdict.json", _json(shown))
 
 
-def write_votes(votes: Iterable[VoteRow], out: Path) -> None:
+def write_votes(votes: Iterable[LabelledVote], out: Path) -> None:
     """Write votes to the file `out` as annotated tasks, by item and reviewer.
 
     `completed_by` names the reviewer, so that `read_label_studio` returns the same rows.
     """
-    tasks: dict[tuple[str, int], list[VoteRow]] = {}
+    tasks: dict[tuple[str, int], list[LabelledVote]] = {}
     for vote in sorted(votes, key=lambda v: (v.candidate_id, v.version, v.reviewer)):
         tasks.setdefault((vote.candidate_id, vote.version), []).append(vote)
     rows = [
@@ -190,7 +190,7 @@ def _box(view: Element, name: str) -> None:
     SubElement(view, "TextArea", name=name, toName="question", maxSubmissions="1")
 
 
-def _annotation(vote: VoteRow) -> dict[str, object]:
+def _annotation(vote: LabelledVote) -> dict[str, object]:
     texts = {"comment": vote.comment}
     choices: dict[str, Iterable[str]] = {name: [value] for name, value in vote.verdicts.items()}
     choices |= {f"{name}_reasons": found for name, found in vote.reasons.items()}

@@ -23,7 +23,7 @@ Key = tuple[str, int, str]
 
 
 @dataclass(frozen=True)
-class VoteRow:
+class LabelledVote:
     """What one reviewer did with one version of an item.
 
     `blind_answer` is a tuple of option ids, or a text on open questions, or None where step one is
@@ -81,7 +81,7 @@ class _Fault(Exception):
     pass
 
 
-def read_label_studio(*paths: Path) -> list[VoteRow]:
+def read_label_studio(*paths: Path) -> list[LabelledVote]:
     """Return the votes in the exports `paths`, sorted by item, version and reviewer.
 
     The exports of both steps together give whole votes. The reviewer is the e-mail address that
@@ -89,7 +89,7 @@ def read_label_studio(*paths: Path) -> list[VoteRow]:
     fault: JSON of another shape, an unknown control, a verdict that is neither approve nor reject,
     a rejection without a reason, two votes of one reviewer on one task.
     """
-    votes: dict[Key, VoteRow] = {}
+    votes: dict[Key, LabelledVote] = {}
     faults: list[str] = []
     for path in paths:
         for place, task in _tasks(path):
@@ -122,9 +122,9 @@ def _tasks(path: Path) -> Iterator[tuple[str, _Task]]:
             raise UserError(f"{place}: {where}: {first['msg']}.", _FIX) from None
 
 
-def _vote(data: _Data, annotation: _Annotation) -> VoteRow:
+def _vote(data: _Data, annotation: _Annotation) -> LabelledVote:
     reviewer = _reviewer(annotation.completed_by)
-    vote = VoteRow(data.candidate_id, data.version, reviewer)
+    vote = LabelledVote(data.candidate_id, data.version, reviewer)
     for result in annotation.result:
         vote = _with(vote, result.from_name, _values(result))
     if annotation.was_cancelled and vote.skipped is None:
@@ -134,7 +134,7 @@ def _vote(data: _Data, annotation: _Annotation) -> VoteRow:
             raise _Fault(f"{reviewer} says {verdict} of {name}, and reasons are for rejections")
     if stray := sorted(vote.reasons.keys() - vote.verdicts.keys()):
         raise _Fault(f"{reviewer} gives reasons for {stray[0]} and no verdict")
-    if vote == VoteRow(*vote.key):
+    if vote == LabelledVote(*vote.key):
         raise _Fault(f"{reviewer} submitted nothing")
     return vote
 
@@ -160,7 +160,7 @@ def _values(result: _Result) -> tuple[str, ...]:
     return values
 
 
-def _with(vote: VoteRow, name: str, values: tuple[str, ...]) -> VoteRow:
+def _with(vote: LabelledVote, name: str, values: tuple[str, ...]) -> LabelledVote:
     if name == "comment":
         return replace(vote, comment="\n".join(values))
     if name == "answer_text":
@@ -186,7 +186,7 @@ def _option(value: str) -> str:
     return option[1]
 
 
-def _joined(one: VoteRow | None, other: VoteRow) -> VoteRow:
+def _joined(one: LabelledVote | None, other: LabelledVote) -> LabelledVote:
     """Return the two steps of one vote as one."""
     if one is None:
         return other

@@ -103,7 +103,7 @@ def status(workspace: WorkspaceOption = None, json: JsonOption = False) -> None:
     """Show how far the review of every item is. For curators: private."""
     with desk_of(workspace) as desk:
         found = _statuses(desk)
-    counts = ("wanted", "assigned", "answered", "voted", "approving", "skipped")
+    counts = ("wanted", "assigned", "answered", "voted", "approving", "skipped", "lacking")
     rows = [
         {
             "candidate": status.place[0],
@@ -178,6 +178,8 @@ def desk_of(workspace: Path | None) -> "ReviewDesk":
 
 
 def _statuses(desk: "ReviewDesk") -> "list[ItemStatus]":
+    from construction.review.assigning import wanting
     from construction.review.desk import item_statuses
 
-    return item_statuses(desk.versions(), {record.name: record for record in desk.sets()})
+    board = desk.board()
+    return item_statuses(board.versions, board.sets, wanting(board))

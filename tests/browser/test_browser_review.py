@@ -409,7 +409,7 @@ def test_a_reload_sends_what_was_left(page, site, who, server):
     page.tab.goto("about:blank")
     page.context.set_offline(False)
     page.tab.goto(server.address)
-    page.tab.locator(".lead b", has_text="1 of").wait_for()
+    page.tab.locator(".items [data-state=judged]").wait_for()
     assert len(acts(site, who)) == 1
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from construction.exports.label_studio import (
+    LabelledVote,
     ReviewTask,
-    VoteRow,
     read_label_studio,
     write_tasks,
     write_votes,
@@ -45,9 +45,9 @@ def votes(draw):
     }
     ids = st.sets(st.sampled_from("ABCD"), min_size=1).map(lambda found: tuple(sorted(found)))
     if kind == "answer":
-        return VoteRow(**key, blind_answer=draw(ids | TEXT))
+        return LabelledVote(**key, blind_answer=draw(ids | TEXT))
     if kind == "skip":
-        return VoteRow(**key, skipped=str(FORM.skip_reasons[0].id))
+        return LabelledVote(**key, skipped=str(FORM.skip_reasons[0].id))
     said = {str(v.id): draw(st.sampled_from(["approve", "reject"])) for v in FORM.verdicts}
     reasons = {
         str(v.id): tuple(
@@ -56,7 +56,9 @@ def votes(draw):
         for v in FORM.verdicts
         if said[str(v.id)] == "reject"
     }
-    return VoteRow(**key, verdicts=said, reasons=reasons, blind_answer=draw(st.none() | ids | TEXT))
+    return LabelledVote(
+        **key, verdicts=said, reasons=reasons, blind_answer=draw(st.none() | ids | TEXT)
+    )
 
 
 @given(st.lists(votes(), max_size=6, unique_by=lambda vote: vote.key))
@@ -128,8 +130,10 @@ def test_the_two_steps_make_one_vote(tmp_path):
         annotation({"email": "r@lab"}, answer_correctness=["approve"], comment=["fine"]),
         annotation(8, cancelled=True),
     )
-    whole = VoteRow("c1", 2, "r@lab", ("B",), {"answer_correctness": "approve"}, comment="fine")
-    skipped = VoteRow("c1", 2, "8", skipped="unstated")
+    whole = LabelledVote(
+        "c1", 2, "r@lab", ("B",), {"answer_correctness": "approve"}, comment="fine"
+    )
+    skipped = LabelledVote("c1", 2, "8", skipped="unstated")
     assert read_label_studio(one, two) == read_label_studio(two, one) == [skipped, whole]
 
 

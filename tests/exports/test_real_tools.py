@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from construction.exports import FORMATS, export
-from construction.exports.label_studio import VoteRow, write_votes
+from construction.exports.label_studio import LabelledVote, write_votes
 from evaluation.score import score_files
 from psychemme.release.read import read_release
 from tests.support.clips import write_clip
@@ -160,10 +160,10 @@ def test_the_class_for_vlmevalkit_reads_its_table(private, release, folders, tmp
 
 def test_label_studio_takes_tasks_and_votes(release, folders, tmp_path):
     folder = folders / "label-studio-True"
-    answered = VoteRow("q0000", 1, "r1@lab", ("A",), comment="sure")
-    told = VoteRow("q0005", 1, "r1@lab", "a text", comment="sure")
+    answered = LabelledVote("q0000", 1, "r1@lab", ("A",), comment="sure")
+    told = LabelledVote("q0005", 1, "r1@lab", "a text", comment="sure")
     reasons = {"question_validity": ("unclear_referent",)}
-    voted = VoteRow("q0000", 1, "r1@lab", None, {"question_validity": "reject"}, reasons)
+    voted = LabelledVote("q0000", 1, "r1@lab", None, {"question_validity": "reject"}, reasons)
     write_votes([answered, told], folder / "votes-answer.json")
     write_votes([voted], folder / "votes-verdict.json")
     shown = loaded(TOOLS, "label_studio.py", tmp_path, folder)

@@ -88,6 +88,7 @@ def test_from_candidates_to_an_example_release(psychemme: Verb, tmp_path: Path) 
         "voted": 0,
         "approving": 0,
         "skipped": 0,
+        "lacking": 0,
     }
     assert [one["id"] for one in table(psychemme, "review", "reviewers")] == ["ada", "ben"]
     file = votes(tmp_path / "votes.jsonl", ("demo-1", "demo-2"))

@@ -249,8 +249,10 @@ def test_every_response_carries_the_protective_headers(app, ada, stranger):
     ada.post("/leave", content=b"x" * 70_000)
     ada.post("/leave", headers={"origin": "https://evil.example"})
     ada.answer(ITEM, "no such option")
-    ada.seen += [stranger.get("/"), stranger.get("/enter/x")]
-    for found in ada.seen:
+    desk = curator(app)
+    for path in ("", "/queue", "/disagreements", f"/items/{ITEM}", f"/items/{ITEM}/edit"):
+        desk.get(f"/curator{path}")
+    for found in (*ada.seen, *desk.seen, stranger.get("/"), stranger.get("/enter/x")):
         assert found.headers["content-security-policy"] == (
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
             "media-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "

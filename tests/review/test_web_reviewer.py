@@ -7,6 +7,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from construction.presentation import present, presentation_order
 from construction.review.web.app import create_app
@@ -15,6 +16,7 @@ from psychemme.vocabulary import Capability, Closing, Format, SkipReason, Verdic
 from state.review import ReviewStore
 from state.review_desk import ReviewDesk
 from tests.support.review_web import (
+    ADDRESS,
     CURATOR_TOKEN,
     FOOTAGE_URL,
     VERDICTS,
@@ -227,11 +229,14 @@ def test_a_restart_keeps_sessions_and_everything_acknowledged(app, ada):
     ada.answer(ITEM)
     ada.say(f"/api/items/{OPEN}/draft", {"draft": {"answer": "half a thought"}})
     again = create_app(Workspace(database(app).parent))
-    there = Browser.__new__(Browser)
-    Browser.__mro__[1].__init__(there, again, base_url="http://127.0.0.1:8765")
-    there.csrf = ada.csrf
-    there.cookies.update(ada.cookies)
-    assert there.vote(ITEM).status_code == 200
+    there = TestClient(again, base_url=ADDRESS, cookies=dict(ada.cookies))
+    body = {"verdicts": VERDICTS, "comment": "fits", "seconds": 9, "watched": 1}
+    voted = there.post(
+        f"/api/items/{ITEM}/vote",
+        json=body | {"request_id": "vote-0001"},
+        headers={"x-csrf-token": ada.csrf},
+    )
+    assert voted.status_code == 200
     assert "half a thought" in unescape(there.get(f"/items/{OPEN}").text)
 
 

@@ -43,6 +43,7 @@ from psychemme.vocabulary import (
     AgentRole,
     Approval,
     Capability,
+    Closing,
     Format,
     Modality,
     SetKind,
@@ -148,7 +149,8 @@ class ItemView:
     @property
     def can_be_edited(self) -> bool:
         """Whether a new version may replace this one."""
-        return self.status.version.closing is None and self.of_set.discussed_at is None
+        is_newest = self.status.version.closing is not Closing.REPLACED
+        return is_newest and self.of_set.discussed_at is None
 
 
 def overview_page(standing: Standing, workloads: Sequence[Workload], now: int, frame: Frame) -> str:
