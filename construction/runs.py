@@ -19,7 +19,7 @@ from construction.graph import Graph
 from construction.nodes import Nodes
 from construction.outcomes import as_facts
 from construction.plan import Plan, load_plan
-from construction.profiles import DEFAULT, GRAPHS
+from construction.profiles import DEFAULT, graph_builder
 from construction.sampling import EpisodeFacts
 from construction.workspace import Workspace
 from prompts.load import prompt_hash
@@ -188,7 +188,7 @@ async def open_graph(
                 load_profile(DEFAULT),
                 workspace.secret,
             )
-            yield GRAPHS[DEFAULT](nodes)
+            yield graph_builder(DEFAULT)(nodes)
 
 
 @asynccontextmanager

@@ -11,8 +11,8 @@ from psychemme.cli.app import WorkspaceOption, app, err, out, plain, workspace_r
 @app.command()
 def freeze(
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="The release folder to write.")],
+    name: Annotated[str, typer.Option(help="The release's name.")],
     version: Annotated[str, typer.Option(help="The release's version, such as 1.0.")],
-    name: Annotated[str, typer.Option(help="The release's name.")] = "psychemme8",
     licence: Annotated[str, typer.Option(help="The release's own licence (SPDX id).")] = "",
     language: Annotated[
         list[str] | None, typer.Option(help="Language tag; may be given again.  [default: en]")

@@ -18,7 +18,9 @@ DATABASE = {"create_engine", "create_async_engine", "sqlite3", "psycopg"}
 
 
 def modules(*packages: str) -> list[Path]:
-    return [path for package in packages for path in sorted((ROOT / package).rglob("*.py"))]
+    """Every module but those that an export ships, which run without this project."""
+    found = [path for package in packages for path in sorted((ROOT / package).rglob("*.py"))]
+    return [path for path in found if path.parent.name != "templates"]
 
 
 def nodes(path: Path) -> Iterator[ast.AST]:
@@ -50,7 +52,7 @@ def test_shared_modules_name_no_profile_but_in_the_one_table():
 
 
 def test_every_profile_has_a_graph():
-    assert set(profiles.GRAPHS) == set(known_profiles())
+    assert all(callable(profiles.graph_builder(name)) for name in known_profiles())
 
 
 def test_only_the_settings_read_the_environment():

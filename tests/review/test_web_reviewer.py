@@ -25,7 +25,7 @@ from tests.support.review_web import (
     database,
     make_site,
 )
-from tests.support.reviews import CANARY, REVIEWERS, item_version
+from tests.support.reviews import CANARY, REVIEWERS, item_version, reviewer
 from tests.support.states import proposal
 
 ITEM, OPEN, MULTIPLE = "1-c0/1", "1-c1/1", "1-c2/1"
@@ -169,6 +169,16 @@ def test_a_skip_needs_no_answer_whatever_its_reason(app, ada):
         assert ada.get(f"/items/{ITEM}").status_code == 200
     assert ada.get("/api/queue").json()["items"][0]["state"] == "skipped"
     assert len(version(app).votes["ada"]) == len(SkipReason)
+
+
+def test_who_skips_is_replaced_at_once_and_not_told_by_whom(app, ada):
+    with ReviewDesk(database(app)) as desk:
+        desk.invite(reviewer("fay"))
+    skip = {"skip_reason": "distress", "request_id": "skip-0001"}
+    skipped = ada.say(f"/api/items/{ITEM}/skip", skip)
+    assert {a.reviewer_id for a in version(app).assigned} == {*REVIEWERS, "fay"}
+    assert set(skipped.json()) == {"committed_at", "next", "revision"}
+    assert "fay" not in skipped.text
 
 
 def test_a_closed_item_is_shown_and_takes_nothing(app, ada):

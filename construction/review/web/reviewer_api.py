@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, BackgroundTasks, Depends
 
 from construction.presentation import present
+from construction.review.assigning import replace_skip
 from construction.review.rules import answer_faults, ballot_faults
 from construction.review.web.bodies import (
     PROBLEMS,
@@ -87,10 +88,19 @@ def vote(key: Key, version: Version, body: VoteBody, site: SiteOf, who: Reviewer
 
 
 @router.post("/items/{key}/{version}/skip")
-def skip(key: Key, version: Version, body: SkipBody, site: SiteOf, who: ReviewerOf) -> Cast:
-    """Leave the item to somebody else."""
+def skip(
+    key: Key,
+    version: Version,
+    body: SkipBody,
+    site: SiteOf,
+    who: ReviewerOf,
+    later: BackgroundTasks,
+) -> Cast:
+    """Leave the item to somebody else, who is assigned once this is answered."""
     given = body.model_dump() | {"kind": VoteKind.SKIP}
-    return _cast(site, who, (key, version), Ballot.model_validate(given))
+    cast = _cast(site, who, (key, version), Ballot.model_validate(given))
+    later.add_task(replace_skip, site.desk, (key, version))
+    return cast
 
 
 @router.post("/items/{key}/{version}/withdraw")

@@ -88,9 +88,11 @@ export class Player {
   caption() {
     this.track = this.video.addTextTrack("captions", "Transcript");
     const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-    for (const { dataset, lastElementChild, children } of this.lines) {
-      const words = [...children].find((child) => child.className === "words") ?? lastElementChild;
-      this.track.addCue(new VTTCue(Number(dataset.start), Number(dataset.end), escaped(words.textContent)));
+    for (const line of this.lines) {
+      const { start, end } = line.dataset;
+      const cue = new VTTCue(Number(start), Number(end), escaped(line.querySelector(".words").textContent));
+      cue.line = -2;
+      this.track.addCue(cue);
     }
     this.showCaptions(kept("captions") === true);
   }
