@@ -102,7 +102,7 @@ def test_from_candidates_to_an_example_release(psychemme: Verb, tmp_path: Path) 
     assert len(out.read_text().splitlines()) == 6
     assert "overall" in json.dumps(table(psychemme, "agreement"))
     release = str(tmp_path / "release")
-    ordered = ("freeze", release, "--version", "1.0", "--licence", "CC0-1.0")
+    ordered = ("freeze", release, "--name", "lab", "--version", "1.0", "--licence", "CC0-1.0")
     refusal = psychemme(*ordered, ends=1)
     for number in range(3):
         assert f"c{number}: its votes are a demonstration" in refusal
@@ -128,7 +128,7 @@ def test_from_candidates_to_an_example_release(psychemme: Verb, tmp_path: Path) 
         (("review", "invite", "Not An Id", "--name", "x"), "'Not An Id' is no reviewer id"),
         (("review", "import", "absent.jsonl"), "absent.jsonl cannot be read"),
         (("review", "import", "absent.json"), "absent.json cannot be read"),
-        (("freeze", "release", "--version", "1.0"), "No item has been approved"),
+        (("freeze", "release", "--name", "lab", "--version", "1.0"), "No item has been approved"),
     ],
 )
 def test_errors_say_what_to_do(psychemme: Verb, words: tuple[str, ...], said: str) -> None:
