@@ -240,6 +240,7 @@ class ReviewerPage:
 
     def close(self) -> None:
         """Close the browser's context; nothing hostile may have run in it."""
+        self.tab.wait_for_load_state()
         assert self.tab.evaluate("[window.violations, window.owned ?? null]") == [[], None]
         self.context.close()
 

@@ -65,7 +65,7 @@ export class FirstStep {
     by("act").hidden = true;
     by("confirm").hidden = false;
     const yes = by("confirm-yes");
-    yes.disabled = false;
+    yes.disabled = true;
     setTimeout(() => {
       yes.disabled = false;
       if (!by("confirm").hidden) yes.focus();

@@ -217,7 +217,7 @@ export class Player {
 
   showCoverage() {
     const ranges = this.played();
-    const mark = JSON.stringify(ranges);
+    const mark = JSON.stringify([ranges, this.duration]);
     if (mark === this.drawn) return;
     this.drawn = mark;
     by("watched-parts").replaceChildren(

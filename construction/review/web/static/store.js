@@ -54,3 +54,6 @@ export const watch = (start, changed) =>
     memory.delete(event.key);
     changed(parsed(event.oldValue), parsed(event.newValue));
   });
+
+// Who signs out leaves no drafts behind on this device: the server has them.
+document.querySelector(".bar .leave").addEventListener("submit", () => names("draft:").forEach(drop));
