@@ -3,6 +3,7 @@
 #   make demo       install what is locked, go the whole way on the bundled sample
 #   make test       install what tests need, run the default tests
 #   make test-slow  the tests that take longer than a few seconds
+#   make soak       five reviewers at once, one of them a whole minute without a network
 #   make test-exports  load every export by the real tools, in environments of their own
 #   make check      every static check, as CI and pre-commit run them
 #   make lock       resolve the requirement files again, keeping the pins that still fit
@@ -30,7 +31,7 @@ editable = uv pip install --quiet --no-deps --no-build-isolation -e . || \
 compile = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate
 
-.PHONY: demo test test-slow test-exports check generated lock clean
+.PHONY: demo test test-slow soak test-exports check generated lock clean
 
 demo: .venv/demo.installed
 	python examples/demo.py demo-workspace
@@ -40,6 +41,9 @@ test: .venv/dev.installed
 
 test-slow: .venv/llama.installed
 	pytest -n 2 -m "slow and not exports" $(PYTEST_ARGS)
+
+soak: .venv/dev.installed
+	PSYCHEMME_SOAK=1 pytest -m slow tests/browser/test_browser_review_soak.py $(PYTEST_ARGS)
 
 test-exports: .venv/dev.installed .venv-exports/installed .venv-lmms/installed
 	pytest -m exports $(PYTEST_ARGS)
