@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -28,10 +29,13 @@ _PRAGMAS = (
     f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}",
     "PRAGMA foreign_keys=ON",
 )
-_FUNCTIONS = frozenset({"count", "max", "min", "sum", "coalesce", "current_reviewer"})
+_FUNCTIONS = frozenset(
+    {"count", "max", "min", "sum", "coalesce", "current_reviewer", "json_valid", "typeof"}
+)
 
 Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
-_UNASKED = re.compile(r"\b(USING|NATURAL|WITH)\b", re.IGNORECASE)
+# Anywhere, not as words: SQLite ends a token where an expression sees no boundary (`?1WITH`).
+_UNASKED = re.compile("USING|NATURAL|WITH", re.IGNORECASE)
 _reviewer: ContextVar[str | None] = ContextVar("reviewer", default=None)
 
 
@@ -87,12 +91,17 @@ def _refuse_unasked(sql: str) -> None:
 
 def open_engine(path: Path, role: DbRole) -> Engine:
     """Return an engine whose every connection can do what `role` may, and nothing else."""
-    return _open(path, authorizer(role))
+    return _open(path, authorizer(role), is_reviewer=bool(ROLE_TABLE[role].views))
 
 
 def open_owner(path: Path) -> Engine:
     """Return the unrestricted engine that migrations use."""
     return _open(path, None)
+
+
+def open_unchanging(path: Path) -> Engine:
+    """Return an engine that reads a database nobody can write, as on a read-only disk."""
+    return create_engine(f"sqlite:///file:{quote(str(path))}?mode=ro&immutable=1&uri=true")
 
 
 def authorizer(role: DbRole) -> Authorizer:
@@ -158,7 +167,7 @@ def _read_rule(grants: Grants) -> Callable[[str, str, str | None], bool]:
     return may_read
 
 
-def _open(path: Path, authorize: Authorizer | None) -> Engine:
+def _open(path: Path, authorize: Authorizer | None, *, is_reviewer: bool = False) -> Engine:
     arguments: dict[str, Any] = {"timeout": BUSY_TIMEOUT_MS / 1000}
     if authorize is not None:
         arguments["factory"] = _GuardedConnection
@@ -167,7 +176,9 @@ def _open(path: Path, authorize: Authorizer | None) -> Engine:
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
         connection.isolation_level = None
-        connection.create_function("current_reviewer", 0, _reviewer.get)
+        # Never NULL for a reviewer's role, so that nobody is not mistaken for the curator.
+        acts = (lambda: _reviewer.get() or "") if is_reviewer else (lambda: None)
+        connection.create_function("current_reviewer", 0, acts)
         for pragma in _PRAGMAS:
             connection.execute(pragma)
         if authorize is not None:

@@ -151,6 +151,22 @@ async def test_every_way_to_run_a_statement_is_guarded(filled: Path, method: str
     engine.dispose()
 
 
+@pytest.mark.parametrize("role", [DbRole.QUESTION, DbRole.ANSWER, DbRole.CRITIC])
+async def test_a_word_glued_to_a_parameter_is_still_that_word(filled: Path, role: DbRole) -> None:
+    table = {DbRole.QUESTION: "independent_answers", DbRole.CRITIC: "question_calls"}
+    join = (
+        "SELECT rationale FROM (SELECT 1 AS rationale WHERE 0) a JOIN (SELECT 1 AS zz) b "
+        f"ON ?1NATURAL FULL JOIN {table.get(role, 'reference_answers')}"
+    )
+    engine = open_engine(filled, role)
+    with engine.begin() as connection:
+        raw = connection.connection.driver_connection
+        assert raw is not None
+        with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
+            raw.execute(join, (1,))
+    engine.dispose()
+
+
 async def test_question_role_cannot_read_independent_answers(filled: Path) -> None:
     engine = open_engine(filled, DbRole.QUESTION)
     for attack in ("SELECT * FROM independent_answers", "SELECT critique_json FROM critiques"):

@@ -1,5 +1,6 @@
 """A reviewer's database roles show a reviewer's own rows, and a reference after the answer."""
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,19 @@ ATTACKS = (
     "SELECT description FROM (SELECT 'q' AS description) g FULL JOIN review_cues "
     "USING (description)",
     "SELECT count(*) FROM own_items NATURAL JOIN votes",
+    *(
+        f"SELECT {column} FROM (SELECT 1 AS {column} WHERE 0) a JOIN (SELECT 1 AS zz) b "
+        f"ON ?1{word} FULL JOIN {table}"
+        for word in ("NATURAL", "natural")
+        for column, table in (
+            ("comment", "votes"),
+            ("answer_json", "review_references"),
+            ("token_sha256", "reviewers"),
+            ("sql", "sqlite_master"),
+        )
+    ),
+    "SELECT g.comment FROM (SELECT 'x' AS comment) g FULL JOIN votes ON ?1USING (comment)",
+    "SELECT * FROM own_items WHERE ?1WITH own_votes AS (SELECT * FROM votes) SELECT 1",
     "INSERT INTO votes SELECT candidate_key, version, 'ben', 9, kind, NULL, NULL, NULL, '{}', "
     "comment, NULL, 0, 1, 'x', 0 FROM votes",
     "INSERT INTO votes SELECT '1-c0', 1, 'ben', 9, 'skip', NULL, NULL, NULL, '{}', answer_json, "
@@ -89,6 +103,15 @@ ATTACKS = (
     "FROM blind_answers",
     "UPDATE votes SET comment = ''",
     "UPDATE blind_answers SET answer_json = '1'",
+    "INSERT INTO votes VALUES ('1-c0', 1, 'ben', 1, 'VERDICT', 'approve', 'approve', 'approve', "
+    "'{}', '', NULL, 0, 1, 'x', 0)",
+    "INSERT INTO votes VALUES ('1-c0', 1, 'ben', 1, 'skip', 'maybe', NULL, NULL, '{}', '', NULL, "
+    "0, 1, 'x', 0)",
+    "INSERT INTO votes VALUES ('1-c0', 1, 'ben', 1, 'skip', NULL, NULL, NULL, '{', '', NULL, 0, "
+    "1, 'x', 0)",
+    "INSERT INTO votes VALUES ('1-c0', 1, 'ben', 1, 'skip', NULL, NULL, NULL, '{}', '', NULL, 0, "
+    "1, x'78', 0)",
+    "INSERT INTO blind_answers VALUES ('1-c0', 1, 'ben', 'A', 0, 0, 1, 'x', 0)",
     "DELETE FROM votes",
     "DELETE FROM review_drafts",
     "INSERT INTO assignments VALUES ('1-c0', 1, 'eve', 1, 0, 0)",
@@ -116,10 +139,13 @@ def database(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_another_reviewer_reaches_nothing(database: Path, role: DbRole, attack: str) -> None:
     engine = open_engine(database, role)
-    with acting("ben"), pytest.raises(DatabaseError) as denial, engine.begin() as connection:
-        connection.execute(text(attack)).all()
+    with acting("ben"), engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        with pytest.raises(sqlite3.Error) as denial:
+            driver.execute(attack, (1,) if "?1" in attack else ()).fetchall()
     engine.dispose()
-    assert CANARY not in str(denial.value.orig)
+    assert CANARY not in str(denial.value)
     with ReviewDesk(database) as desk:
         (only,) = desk.version(FIRST).votes.values()
         assert [vote.comment for vote in only] == [CANARY]
@@ -135,6 +161,50 @@ def test_views_show_a_reviewer_nothing_of_the_others(database: Path, role: DbRol
                 assert found == count
     with engine.begin() as connection:  # nobody acts
         assert connection.execute(text("SELECT count(*) FROM own_items")).scalar_one() == 0
+    engine.dispose()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_nobody_votes_as_anybody(database: Path, role: DbRole) -> None:
+    engine = open_engine(database, role)
+    insert = (
+        "INSERT INTO votes VALUES ('1-c0', 1, 'ben', 1, 'skip', NULL, NULL, NULL, '{}', '', "
+        "NULL, 0, 1, 'x', 0)"
+    )
+    with pytest.raises(DatabaseError, match="not your own"), engine.begin() as connection:
+        connection.execute(text(insert))
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    ("view", "column", "right"),
+    [
+        ("revealed_references", "answer_json", '"A"'),
+        ("revealed_cues", "description", f"the request {CANARY}"),
+        ("own_votes", "comment", CANARY),
+        ("own_answers", "answer_json", '"A"'),
+    ],
+)
+def test_a_failing_condition_tells_nothing_of_hidden_rows(
+    database: Path, view: str, column: str, right: str
+) -> None:
+    """A condition that fails on a hidden row would answer a question about it."""
+    query = (
+        f"SELECT 1 FROM {view} WHERE CASE WHEN {column} = ?1 "
+        f"THEN (?2||{column}||?2||?2) IS NULL ELSE 1 END"
+    )
+    engine = open_engine(database, DbRole.REVIEWER_INFORMED)
+    with acting("ben"), engine.begin() as connection:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        driver.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 10_000)
+        assert driver.execute(query, (right, "x" * 4_000)).fetchall() == []
+    with acting("ada"), engine.begin() as connection:  # whose rows they are
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        driver.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 10_000)
+        with pytest.raises(sqlite3.DataError):
+            driver.execute(query, (right, "x" * 4_000)).fetchall()
     engine.dispose()
 
 
