@@ -52,13 +52,22 @@ class Provenance:
     history: Path | None
 
 
+_TERMS = ("licence", "consent", "url")
+
+
 @dataclass(frozen=True)
 class Added:
-    """What became of one path: `added`, `known` (same bytes as an earlier clip) or `refused`."""
+    """What became of one path.
+
+    `added`, `known` (same bytes as an earlier clip), `updated` (known, and a licence, consent or
+    URL that it lacked was given) or `refused`. `lacks` names which of licence and consent are to
+    be given before an item on it can be frozen.
+    """
 
     path: Path
     verdict: str
     id: str
+    lacks: tuple[str, ...] = ()
 
 
 def add_clips(store: ClipStore, paths: Sequence[Path], provenance: Provenance) -> Iterator[Added]:
@@ -83,11 +92,14 @@ def add_clips(store: ClipStore, paths: Sequence[Path], provenance: Provenance) -
                 unreadable.append(file)
                 yield Added(file, "refused", "-" * _ID_DIGITS)
                 continue
-            verdict = "known" if record.id in known else "added"
-            if verdict == "added":
-                store.put_clip(record)
-                known[record.id] = record
-            yield Added(file, verdict, record.id)
+            before = known.get(record.id)
+            kept = record if before is None else _completed(before, record)
+            verdict = "added" if before is None else "known" if kept == before else "updated"
+            if verdict != "known":
+                store.put_clip(kept)
+                known[kept.id] = kept
+            lacks = tuple(name for name in ("licence", "consent") if not getattr(kept, name))
+            yield Added(file, verdict, kept.id, lacks)
     if unreadable:
         names = ", ".join(ascii(str(path)) for path in unreadable)
         raise MediaError(
@@ -100,6 +112,12 @@ def add_clips(store: ClipStore, paths: Sequence[Path], provenance: Provenance) -
             f"No video file was found at {names}.",
             f"Name a file, or a folder that holds some ({', '.join(sorted(_MEDIA))}).",
         )
+
+
+def _completed(clip: ClipRecord, given: ClipRecord) -> ClipRecord:
+    """Return a known clip with the terms it lacked; what was stated before stays."""
+    lacking = [name for name in _TERMS if not getattr(clip, name)]
+    return clip.model_copy(update={name: getattr(given, name) for name in lacking})
 
 
 def _files(path: Path) -> Iterable[Path]:

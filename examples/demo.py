@@ -36,6 +36,7 @@ def main(root: Path) -> None:
     review_and_freeze(root, root / "release")
     evaluate(root / "release", root / "evaluation")
     print(f"\ncandidates  {root / 'report' / 'index.html'}")
+    print(f"release     {root / 'release'}")
     print(f"baselines   {root / 'evaluation' / 'report' / 'index.html'}")
 
 

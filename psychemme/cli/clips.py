@@ -10,6 +10,7 @@ from psychemme.cli.app import (
     JsonOption,
     WorkspaceOption,
     app,
+    err,
     out,
     plain,
     print_json,
@@ -48,7 +49,10 @@ def add(
     ] = None,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Add clips by reference; nothing is copied. Folders are searched for media files."""
+    """Add clips by reference; nothing is copied. Folders are searched for media files.
+
+    Adding a clip again states the licence, consent or URL that it lacks.
+    """
     from construction.ingest import Provenance, add_clips
     from construction.workspace import open_workspace
     from state.clips import ClipStore
@@ -66,8 +70,16 @@ def add(
         history=history,
     )
     with ClipStore(open_workspace(workspace_root(workspace)).database) as store:
+        lacking: set[str] = set()
         for added in add_clips(store, paths, provenance):
+            lacking.update(added.lacks)
             out.print(f"{added.id}  {added.verdict:<9} {plain(str(added.path))}", soft_wrap=True)
+    if lacking:
+        err.print(
+            f"No {' or '.join(sorted(lacking))} is stated for some of them: no item on them can be "
+            "frozen. Add them again with --licence and --consent to state it.",
+            soft_wrap=True,
+        )
 
 
 @clips.command("list")

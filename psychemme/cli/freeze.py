@@ -7,6 +7,11 @@ import typer
 
 from psychemme.cli.app import WorkspaceOption, app, err, out, plain, workspace_root
 
+_NO_LICENCE = (
+    "The release states no licence of its own, so that nobody may use it. "
+    "Freeze it again with --licence."
+)
+
 
 @app.command()
 def freeze(
@@ -31,6 +36,9 @@ def freeze(
     leave_open: Annotated[
         bool, typer.Option("--leave-open", help="Leave out items whose review has not ended.")
     ] = False,
+    leave_out: Annotated[
+        list[str] | None, typer.Option(help="Id of an item to leave out; may be given again.")
+    ] = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Freeze what reviewers approved unanimously into a checksummed release."""
@@ -39,6 +47,7 @@ def freeze(
     from construction.review.freeze import Order
     from construction.review.freeze import freeze as write
     from construction.workspace import open_workspace
+    from psychemme.errors import ReleaseError
     from psychemme.release.errata import read_errata
     from psychemme.release.faults import ReleaseRefused
 
@@ -48,6 +57,7 @@ def freeze(
         profile=DEFAULT,
         example=example,
         leave_open=leave_open,
+        leave_out=frozenset(leave_out or ()),
         licence=licence,
         languages=tuple(language or ["en"]),
         date=date,
@@ -61,5 +71,9 @@ def freeze(
     except ReleaseRefused as refused:
         for fault in refused.faults:
             err.print(plain(str(fault)), highlight=False, soft_wrap=True)
-        raise
+        number = len(refused.faults)
+        problem = f"Nothing was frozen: {number} {'fault' if number == 1 else 'faults'}, see above."
+        raise ReleaseError(problem, refused.action) from None
+    if not licence and not example:
+        err.print(_NO_LICENCE, soft_wrap=True)
     out.print(f"{frozen.items} items frozen: {plain(str(folder))}", soft_wrap=True)

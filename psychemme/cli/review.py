@@ -117,9 +117,18 @@ def status(workspace: WorkspaceOption = None, json: JsonOption = False) -> None:
     if json:
         print_json(rows)
         return
-    table = Table("candidate", "version", "set", "stage", *counts, title="Review")
-    for row in rows:
-        table.add_row(*(plain(str(value)) for value in row.values()))
+    table = Table("candidate", "set", "stage", "voted", "notes", title="Review")
+    table.columns[0].no_wrap = True
+    for status in found:
+        key, version = status.place
+        notes = {"approve": status.approving, "skipped": status.skipped, "lacking": status.lacking}
+        table.add_row(
+            plain(f"{key} v{version}"),
+            plain(status.version.set_name),
+            str(status.stage),
+            f"{status.voted}/{status.wanted}",
+            ", ".join(f"{number} {name}" for name, number in notes.items() if number),
+        )
     out.print(table)
 
 
@@ -131,7 +140,10 @@ def export_(
     """Write every reviewer's last vote on every version. For curators: private."""
     from construction.review.votes import vote_rows
     from psychemme.canonical import canonical_json
+    from psychemme.errors import ReviewError
 
+    if file.suffix == ".json":
+        raise ReviewError(f"{plain(file.name)} would hold one object a line.", "Name it .jsonl.")
     with desk_of(workspace) as desk:
         lines = [canonical_json(row.model_dump(mode="json")) + "\n" for row in vote_rows(desk)]
     file.write_text("".join(lines), encoding="utf-8")
@@ -180,6 +192,7 @@ def desk_of(workspace: Path | None) -> "ReviewDesk":
 def _statuses(desk: "ReviewDesk") -> "list[ItemStatus]":
     from construction.review.assigning import wanting
     from construction.review.desk import item_statuses
+    from construction.review.unanimity import revoked
 
     board = desk.board()
-    return item_statuses(board.versions, board.sets, wanting(board))
+    return item_statuses(board.versions, board.sets, wanting(board), revoked(board))

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from psychemme.cli.app import JsonOption, WorkspaceOption, out, plain, print_json
+from psychemme.cli.app import JsonOption, WorkspaceOption, err, out, plain, print_json
 from psychemme.cli.review import desk_of, review
 
 ReviewerArgument = Annotated[str, typer.Argument(metavar="REVIEWER", help="The reviewer's id.")]
@@ -28,7 +28,7 @@ def invite(
 
     with desk_of(workspace) as desk:
         token = invites.invite(desk, reviewer, name, background=background, days=days)
-    _print_link(invites.link(address, token))
+    _print_link(reviewer, days, invites.link(address, token))
 
 
 @review.command()
@@ -43,7 +43,7 @@ def renew(
 
     with desk_of(workspace) as desk:
         token = invites.renew(desk, reviewer, days)
-    _print_link(invites.link(address, token))
+    _print_link(reviewer, days, invites.link(address, token))
 
 
 @review.command()
@@ -72,7 +72,7 @@ def reviewers(workspace: WorkspaceOption = None, json: JsonOption = False) -> No
     if json:
         print_json(rows)
         return
-    table = Table("id", "name", "background", "", title="Reviewers")
+    table = Table("id", "name", "background", "notes", title="Reviewers")
     for one in found:
         marks = ("demonstration", one.is_demonstration), ("revoked", one.revoked_at is not None)
         noted = ", ".join(word for word, holds in marks if holds)
@@ -80,6 +80,7 @@ def reviewers(workspace: WorkspaceOption = None, json: JsonOption = False) -> No
     out.print(table)
 
 
-def _print_link(link: str) -> None:
+def _print_link(reviewer: str, days: float, link: str) -> None:
+    err.print(f"{plain(reviewer)}, for {days:g} days:", soft_wrap=True, highlight=False)
     # Alone on its line, so that it can be copied or piped.
     out.print(plain(link), soft_wrap=True, highlight=False)
