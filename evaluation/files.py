@@ -1,13 +1,14 @@
 """Responses and judgements that other tools wrote, as JSON Lines (`docs/release-format.md`)."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from evaluation.judge import Judgement
+from evaluation.judge import Judgement, reference_digest
+from evaluation.judged import Rater, chosen
 from evaluation.option_orders import own_order
 from evaluation.responses import Outcome, Response, parse_response
 from evaluation.scoring import ScoringError
@@ -17,13 +18,16 @@ from psychemme.vocabulary import Capability
 RunKey = tuple[str, str]
 """Model and condition."""
 
+MISSING = "missing"
+"""The reason of an item without a line."""
+
 _FIX = "Correct the file; docs/release-format.md describes it."
 
 
 def read_response_file(path: Path, release: Release) -> dict[RunKey, dict[str, Response]]:
     """Return the responses in `path` by item, for each model and condition.
 
-    Every item of the release is there: one without a line is an `api_error`, unscored. Raises
+    Every item of the release is there: one without a line is `MISSING`, unscored. Raises
     ScoringError naming file, line and fault.
     """
     runs: dict[RunKey, dict[str, Response]] = {}
@@ -42,18 +46,23 @@ def read_response_file(path: Path, release: Release) -> dict[RunKey, dict[str, R
                 model=model,
                 condition=condition,
                 outcome=Outcome.API_ERROR,
-                reason="missing",
+                reason=MISSING,
             )
     return runs
 
 
-def read_judgement_file(path: Path, release: Release) -> dict[RunKey, dict[str, Judgement]]:
-    """Return the judgements in `path` by item, for each model and condition.
+def read_judgement_file(
+    path: Path, release: Release, judge: str | None = None, repeat: int = 0
+) -> dict[RunKey, Mapping[str, Judgement]]:
+    """Return one judge's judgements in `path` by item, for each model and condition.
 
-    Raises ScoringError naming file, line and fault, also where a choice item has an
-    `answer_credit`, or where an item was judged twice.
+    Lines may name `judge`, `repeat` and the `reference` they were made under, as a run's own do;
+    under another reference than the release's they are no judgement of the item. Raises
+    ScoringError naming file, line and fault, also where a choice item has an `answer_credit`, or
+    where an item was judged twice, and ConfigError where `judge` is unclear.
     """
-    runs: dict[RunKey, dict[str, Judgement]] = {}
+    references = release.references()
+    runs: dict[RunKey, dict[Rater, dict[str, Judgement]]] = {}
     for place, row in _rows(path):
         name, model, condition = _who(place, row, release)
         reasons = {key: row.get(key) or "not given" for key in ("evidence_reason", "logic_reason")}
@@ -65,11 +74,26 @@ def read_judgement_file(path: Path, release: Release) -> dict[RunKey, dict[str, 
                 f"{place}: item {name!r} is a choice item with an `answer_credit`.",
                 "Set it to null: code computes the credit of choice items.",
             )
-        run = runs.setdefault((model, condition), {})
-        if name in run:
+        judged = runs.setdefault((model, condition), {}).setdefault(_rater(place, row), {})
+        if name in judged:
             raise ScoringError(f"{place}: item {name!r} was judged twice.", _FIX)
-        run[name] = judgement
-    return runs
+        if row.get("reference") in (None, reference_digest(references[name])):
+            judged[name] = judgement
+    return {
+        key: chosen(judged, None if _is_nameless(judged) else judge, repeat)
+        for key, judged in runs.items()
+    }
+
+
+def _rater(place: str, row: dict[str, Any]) -> Rater:
+    judge, repeat = row.get("judge", ""), row.get("repeat", 0)
+    if not isinstance(judge, str) or type(repeat) is not int or repeat < 0:
+        raise ScoringError(f"{place}: `judge` is no text or `repeat` no number from 0.", _FIX)
+    return judge, repeat
+
+
+def _is_nameless(judged: Mapping[Rater, object]) -> bool:
+    return all(not judge for judge, _ in judged)
 
 
 def _response(place: str, row: dict[str, Any], release: Release) -> Response:
@@ -85,7 +109,7 @@ def _response(place: str, row: dict[str, Any], release: Release) -> Response:
     who = {"item_id": name, "model": model, "condition": condition}
     raw = row.get("raw")
     if raw is None and row.get("answer") is None and row.get("outcome") not in (None, "ok"):
-        facts = {"outcome": row["outcome"], "reason": row.get("reason") or row["outcome"]}
+        facts = {"outcome": row["outcome"], "reason": str(row.get("reason") or row["outcome"])}
         try:
             return Response.model_validate(who | facts)
         except ValidationError:
@@ -95,22 +119,26 @@ def _response(place: str, row: dict[str, Any], release: Release) -> Response:
     if raw is None:
         if "answer" not in row:
             raise ScoringError(f"{place} has neither `raw` nor `answer`.", _FIX)
-        raw = _reply(row)
-    if not isinstance(raw, str):
-        raise ScoringError(f"{place}: `raw` is no text.", _FIX)
-    parsed = parse_response(raw, row.get("finish_reason"), question.format, question.options)
+        raw = _reply(place, row)
+    ended = row.get("finish_reason")
+    if not isinstance(raw, str) or not isinstance(ended, str | None):
+        raise ScoringError(f"{place}: `raw` or `finish_reason` is no text.", _FIX)
+    parsed = parse_response(raw, ended, question.format, question.options)
     return Response.model_validate({**vars(parsed), **who, "raw": raw})
 
 
-def _reply(row: dict[str, Any]) -> str:
-    rationales = row.get("rationales") or row
+def _reply(place: str, row: dict[str, Any]) -> str:
+    rationales = row if row.get("rationales") is None else row["rationales"]
+    if not isinstance(rationales, dict):
+        raise ScoringError(f"{place}: `rationales` is no object.", _FIX)
     given = {field.value: rationales.get(field.value) for field in Capability}
     return json.dumps({"answer": row["answer"]} | given, ensure_ascii=False)
 
 
 def _judgement(place: str, fields: dict[str, Any]) -> Judgement:
     try:
-        return Judgement.model_validate(fields)
+        # Strict, and as JSON: "1" and true are no credit, while labels are still texts.
+        return Judgement.model_validate_json(json.dumps(fields), strict=True)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, fault["loc"])) or "line"

@@ -4,7 +4,7 @@ The judge sees question, options, reference, cues, answer and rationales, never 
 labels never change the credit of a choice item.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from pydantic import Field
@@ -13,10 +13,10 @@ from evaluation.rationales import coverage
 from evaluation.responses import Outcome, Response
 from evaluation.scoring import EvidenceSupport, LogicalIntegrity
 from prompts.load import render
+from psychemme.canonical import digest
 from psychemme.clients.protocol import Parameters, Request
 from psychemme.clients.replies import InvalidReply, parse_reply
 from psychemme.episode import Value
-from psychemme.errors import ConfigError
 from psychemme.items import Credit, Reference
 from psychemme.release.rows import QuestionRow, ReferenceRow
 from psychemme.vocabulary import EvaluationRole
@@ -46,8 +46,14 @@ class Case(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """What tells this case from the others of one judge."""
-        return self.question.id, self.repeat, self.change
+        """What tells this case from the others of one judge; an audit's holds its reference."""
+        change = f"{self.change}@{reference_digest(self.reference)[:12]}" if self.change else ""
+        return self.question.id, self.repeat, change
+
+
+def reference_digest(reference: ReferenceRow) -> str:
+    """Return the SHA-256 (hex) of what the judge is shown of a reference."""
+    return digest(reference.model_dump(mode="json", include={"answer", "cues", "key_points"}))
 
 
 def needs_judge(response: Response, question: QuestionRow) -> bool:
@@ -105,22 +111,3 @@ def read_judgement(text: str, question: QuestionRow) -> Judgement:
     if not question.format.is_choice and judgement.answer_credit is None:
         raise InvalidReply("give the `answer_credit` of an open question: 0, 0.5 or 1")
     return judgement
-
-
-def judgements_of(
-    found: Mapping[tuple[str, int], Mapping[str, str]], judge: str | None, repeat: int
-) -> dict[str, Judgement]:
-    """Return one judge's judgements by item; without a name, the only judge's there is.
-
-    A run that nobody judged has none, whoever is named. Raises ConfigError naming the
-    judges where `judge` is none of them or could be several.
-    """
-    judges = sorted({name for name, _ in found})
-    if judges and judge not in judges and (judge is not None or len(judges) > 1):
-        raise ConfigError(
-            f"The run was judged by {', '.join(judges)}.",
-            "Name one of them with --judge.",
-        )
-    chosen = judge or (judges[0] if judges else "")
-    texts = found.get((chosen, repeat), {})
-    return {name: Judgement.model_validate_json(text) for name, text in texts.items()}

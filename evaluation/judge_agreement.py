@@ -19,6 +19,7 @@ import numpy as np
 
 from evaluation.exports import read_responses
 from evaluation.judge import Judgement, covered
+from evaluation.judged import Judged, Rater, read_judgements
 from evaluation.manifest import read_manifest, refuse_other_release, release_of
 from evaluation.rater_agreement import (
     Undefined,
@@ -33,12 +34,6 @@ from evaluation.scoring import EvidenceSupport, LogicalIntegrity, score_run
 from evaluation.store import RunStore
 from psychemme.episode import Value
 from psychemme.release.read import Release
-
-Rater = tuple[str, int]
-"""A judge and its repeat, from 0."""
-
-Judged = Mapping[Rater, Mapping[str, Judgement]]
-"""Each rater's judgements, by item id."""
 
 _CREDITS = (1.0, 0.5, 0.0)
 
@@ -117,19 +112,11 @@ def read_judged_runs(
     for folder in folders:
         manifest = read_manifest(folder)
         refuse_other_release(manifest, found)
-        with RunStore(folder) as store:
+        with RunStore(folder, for_reading=True) as store:
             responses = read_responses(manifest, found, store)
-            judged = judged_of(store)
+            judged = read_judgements(manifest, found, store)
         runs.append(JudgedRun(folder.resolve().name, responses, judged, manifest.is_self))
     return found, runs
-
-
-def judged_of(store: RunStore) -> Judged:
-    """Return every rater's judgements of a run."""
-    return {
-        rater: {name: Judgement.model_validate_json(text) for name, text in texts.items()}
-        for rater, texts in sorted(store.judgements().items())
-    }
 
 
 def agreements_of(

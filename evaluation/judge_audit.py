@@ -40,19 +40,23 @@ SEED = 42
 HIDDEN = "not shown"
 
 
+class NothingToAudit(RunError):
+    """No response of the run that a label of Evidence Support could count for was labelled."""
+
+
 async def audit_judge(job: Judging, sample: int = SAMPLE, seed: int = SEED) -> Audit:
     """Return, and keep in the run's folder, how a judge's labels shift over `sample` responses.
 
     They are compared with its first repeat.
 
-    Raises RunError where it labelled none, Stopped and EndpointError as judging does.
+    Raises NothingToAudit where it labelled none, Stopped and EndpointError as judging does.
     """
-    judged = job.store.judgements().get((job.judge, 0), {})
+    judged = job.judgements().get((job.judge, 0), {})
     cases = _explained(job, judged)
     if not cases:
-        raise RunError(
+        raise NothingToAudit(
             f"{job.judge} has labelled no explained response of {job.folder}.",
-            "Run `psychemme judge` without --audit first.",
+            "Run `psychemme judge` without --audit first; a baseline explains nothing.",
         )
     chosen = [cases[name] for name in sample_of(cases, sample, seed)]
     altered = alter(job.release, chosen, seed)
@@ -90,11 +94,11 @@ def _shifts(
             question.episode_id,
             question.capability,
             Judgement.model_validate_json(judged[question.id]),
-            Judgement.model_validate_json(relabelled[question.id, case.change]),
+            Judgement.model_validate_json(relabelled[question.id, change]),
         )
         for case in cases
-        for question in (case.question,)
-        if (question.id, case.change) in relabelled
+        for question, change in ((case.question, case.key[2]),)
+        if (question.id, change) in relabelled
     ]
     return variant_shifts(variant, sampled, len(cases), pairs, release.manifest.capabilities)
 

@@ -4,10 +4,12 @@ A judge that fails leaves an item unjudged, which is no label.
 """
 
 import asyncio
+import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from evaluation.baselines import BASELINES
@@ -20,9 +22,11 @@ from evaluation.judge import (
     judge_request,
     needs_judge,
     read_judgement,
+    reference_digest,
 )
+from evaluation.judged import is_named, standing
 from evaluation.manifest import RunManifest, held, read_manifest, release_of
-from evaluation.store import CallRow, RunStore, call_row
+from evaluation.store import UNKNOWN_REFERENCE, CallRow, RunStore, call_row
 from evaluation.work import Progress, work_through
 from prompts.load import prompt_hash
 from psychemme.canonical import canonical_json
@@ -45,13 +49,16 @@ _TRIES = MOST_REPAIRS + 1
 
 @dataclass
 class Judging:
-    """One judge at work on one run. `report` is called whenever an item is settled."""
+    """One judge at work on one run. `report` is called whenever an item is settled.
+
+    `reach` opens its client, once there is something to ask.
+    """
 
     folder: Path
     manifest: RunManifest
     release: Release
     store: RunStore
-    client: Client
+    reach: Callable[[], Awaitable[Client]]
     judge: str
     repeats: int
     concurrency: int
@@ -81,13 +88,13 @@ class Judging:
         try:
             return await self.settle(cases)
         finally:
-            export_judgements(self.folder, self.manifest, self.store)
+            export_judgements(self.folder, self.manifest, self.release, self.store)
 
     async def settle(self, cases: Sequence[Case]) -> Progress:
         """Have the judge label `cases`, those it has not labelled yet; raises as `finish`."""
         done = {
             (name, repeat, "")
-            for (judge, repeat), judged in self.store.judgements().items()
+            for (judge, repeat), judged in self.judgements().items()
             if judge == self.judge
             for name in judged
         } | {(name, 0, change) for name, change in self.store.audits(self.judge)}
@@ -97,8 +104,15 @@ class Judging:
         calls = [("", call) for call in self.store.calls(EvaluationRole.JUDGE, self.judge)]
         self._earlier = _rounds([*calls, *self.store.audit_calls(self.judge)])
         self.report(self.progress)
+        if left:
+            self._client = await self.reach()
         await work_through(left, self._judge, self.concurrency, self.stop)
         return self.progress
+
+    def judgements(self) -> dict[tuple[str, int], dict[str, str]]:
+        """Return the judgement JSON that stands under the release, by item, for each rater."""
+        found = self.store.judgements(standing(self.manifest, self.release))
+        return {rater: {n: text for n, (text, _) in some.items()} for rater, some in found.items()}
 
     @property
     def progress(self) -> Progress:
@@ -122,7 +136,8 @@ class Judging:
             if change:
                 await self.store.keep_audit(name, self.judge, change, text)
             else:
-                await self.store.keep_judgement(name, self.judge, repeat, text)
+                reference = reference_digest(case.reference)
+                await self.store.keep_judgement(name, self.judge, repeat, text, reference)
             self._settled += 1
         self.report(self.progress)
 
@@ -137,9 +152,11 @@ class Judging:
         """Return a valid judgement; raises ReplyError where it stays invalid.
 
         Replies of a conversation that was cut off are used again; one that ended without a
-        judgement is begun anew.
+        judgement, or was about another reference, is begun anew.
         """
-        first, earlier = self._earlier.get(case.key, (0, ()))
+        first, earlier, reference = self._earlier.get(case.key, (0, (), ""))
+        if earlier and not self._stands(case, reference):
+            first, earlier = first + _TRIES, ()
         exchange: tuple[tuple[str, str], ...] = ()
         for attempt in range(_TRIES):
             text = (
@@ -153,13 +170,26 @@ class Judging:
                 exchange = (*exchange, (text, str(fault)))
         raise ReplyError("invalid")
 
+    def _stands(self, case: Case, reference: str) -> bool:
+        if reference == UNKNOWN_REFERENCE:
+            return is_named(self.manifest, self.release)
+        return reference == reference_digest(case.reference)
+
     async def _call(self, case: Case, exchange: tuple[tuple[str, str], ...], number: int) -> str:
         name, repeat, change = case.key
         # A repeat, and a conversation begun anew, is a new call; a resume never is.
         draw = repeat * 1000 + number // _TRIES
         request = judge_request(case.question, case.reference, case.response, exchange, draw)
-        reply = await self.client.complete(request)
-        row = call_row(request, self.judge, name, reply=reply, repeat=repeat, attempt=number)
+        reply = await self._client.complete(request)
+        row = call_row(
+            request,
+            self.judge,
+            name,
+            reply=reply,
+            repeat=repeat,
+            attempt=number,
+            sent={"reference": reference_digest(case.reference)},
+        )
         await self.store.keep(row, change)
         self._tokens += row.input_tokens + row.output_tokens
         if self._cost is not None:
@@ -167,35 +197,41 @@ class Judging:
         return row.text or ""
 
 
-_Open = tuple[int, tuple[str, ...]]
-"""The first number of a conversation that may go on, and its texts."""
+_Open = tuple[int, tuple[str, ...], str]
+"""The first number of a conversation that may go on, its texts, and its reference's digest."""
 
 
 def _rounds(calls: Sequence[tuple[str, CallRow]]) -> dict[tuple[str, int, str], _Open]:
     """Return the open conversation of each case, from calls with their changes."""
-    texts: dict[tuple[str, int, str], dict[int, str]] = {}
+    numbered: dict[tuple[str, int, str], dict[int, CallRow]] = {}
     for change, call in calls:
-        numbered = texts.setdefault((call.item_id, call.repeat, change), {})
-        numbered[call.attempt] = call.text or ""
+        numbered.setdefault((call.item_id, call.repeat, change), {})[call.attempt] = call
     found = {}
-    for key, by_number in texts.items():
-        count = max(by_number) + 1
-        first = count - count % _TRIES
-        found[key] = first, tuple(by_number[n] for n in range(first, count))
+    for key, by_number in numbered.items():
+        last = max(by_number)
+        first = (last + 1) - (last + 1) % _TRIES
+        texts = tuple(by_number[n].text or "" for n in range(first, last + 1))
+        sent = json.loads(by_number[last].sent_json)
+        found[key] = first, texts, sent.get("reference", UNKNOWN_REFERENCE)
     return found
 
 
-def export_judgements(folder: Path, manifest: RunManifest, store: RunStore) -> None:
-    """Write `judgements.jsonl`: one line a judgement, sorted by judge, repeat and item."""
+def export_judgements(
+    folder: Path, manifest: RunManifest, release: Release, store: RunStore
+) -> None:
+    """Write `judgements.jsonl`: one line a judgement that stands, by judge, repeat and item.
+
+    `reference` is the digest of the reference it was made under, null where none was kept.
+    """
     who = {"model": manifest.model, "condition": manifest.condition}
     lines = [
         canonical_json(
             Judgement.model_validate_json(text).model_dump(mode="json")
             | who
-            | {"item_id": name, "judge": judge, "repeat": repeat}
+            | {"item_id": name, "judge": judge, "repeat": repeat, "reference": reference or None}
         )
-        for (judge, repeat), judged in sorted(store.judgements().items())
-        for name, text in judged.items()
+        for (judge, repeat), judged in sorted(store.judgements(standing(manifest, release)).items())
+        for name, (text, reference) in judged.items()
     ]
     write_whole(folder / JUDGEMENTS, "".join(f"{line}\n" for line in lines).encode())
 
@@ -213,8 +249,8 @@ async def judging(
 ) -> AsyncIterator[Judging]:
     """Yield a judge ready to work on the run at `folder`.
 
-    Raises RunError where the run was judged under another prompt, ReleaseError where the release
-    is another or lacks its private part.
+    Its client is opened once there is something to ask. Raises RunError where the run was judged
+    under another prompt, ReleaseError where the release is another or lacks its private part.
     """
     manifest = read_manifest(folder)
     found = release_of(manifest, release)
@@ -226,9 +262,18 @@ async def judging(
         _refuse_other_prompt(store, folder, judge)
         count_spent(shared, store.spent()[1])
         settings = effective.settings
-        async with open_client(judge, cards, settings, shared, stop) as client:
+        async with AsyncExitStack() as stack:
+            opened = open_client(judge, cards, settings, shared, stop)
             yield Judging(
-                folder, manifest, found, store, client, judge, repeats, settings.concurrency, stop
+                folder,
+                manifest,
+                found,
+                store,
+                partial(stack.enter_async_context, opened),
+                judge,
+                repeats,
+                settings.concurrency,
+                stop,
             )
 
 

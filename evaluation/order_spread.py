@@ -155,7 +155,7 @@ def _in_percent(value: Spread | Position) -> dict[str, Any]:
 def _read(folder: Path, release: Release) -> dict[str, Shown]:
     manifest = read_manifest(folder, any_order=True)
     refuse_other_release(manifest, release)
-    with RunStore(folder) as store:
+    with RunStore(folder, for_reading=True) as store:
         responses, rows = read_responses(manifest, release, store), store.responses()
     asked = {name: release.questions[name] for name in responses}
     return {

@@ -21,7 +21,7 @@ from psychemme.episode import Value
 from psychemme.items import Answer, Option
 from psychemme.vocabulary import Capability, Format
 
-EXTRACTOR_VERSION = "1"
+EXTRACTOR_VERSION = "2"
 """Raised whenever a reply may be parsed differently than before."""
 
 Extractor = Literal["json", "fallback"]

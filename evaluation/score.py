@@ -11,13 +11,15 @@ from pathlib import Path
 
 from evaluation.contradictions import count_contradictions
 from evaluation.exports import read_responses
-from evaluation.files import read_judgement_file, read_response_file
-from evaluation.judge import Judgement, covered, judgements_of
+from evaluation.files import MISSING, read_judgement_file, read_response_file
+from evaluation.judge import Judgement, covered, reference_digest
+from evaluation.judged import chosen, read_judgements
 from evaluation.manifest import read_manifest, release_of
 from evaluation.responses import Response
 from evaluation.scoring import ItemScore, Scores, ScoringError, score_run
 from evaluation.store import RunStore
 from psychemme.answers import same_choice
+from psychemme.canonical import digest
 from psychemme.release.read import Release, read_release
 from psychemme.release.rows import QuestionRow, ReferenceRow
 from psychemme.vocabulary import Capability
@@ -27,6 +29,7 @@ from psychemme.vocabulary import Capability
 class ScoredRun:
     """The item scores of one run, in ascending order of item id.
 
+    `checksum` stands for what the release shows models and for its references.
     `failures` counts responses without an answer that the model is to blame for, by reason;
     `unscored` counts items that nobody could score, by reason; `flagged` counts judgements that
     contradict their own text, by how, which changes no score.
@@ -63,21 +66,28 @@ def score_folder(
     """
     manifest = read_manifest(folder)
     found = release_of(manifest, release)
-    with RunStore(folder) as store:
+    with RunStore(folder, for_reading=True) as store:
         responses = read_responses(manifest, found, store)
-        judgements = judgements_of(store.judgements(), judge, repeat)
+        judgements = chosen(read_judgements(manifest, found, store), judge, repeat)
     scored = replace(score_responses(found, responses, judgements), is_self=manifest.is_self)
     return _with_flags(scored, judgements)
 
 
-def score_files(root: Path, responses: Path, judgements: Path | None) -> list[ScoredRun]:
+def score_files(
+    root: Path,
+    responses: Path,
+    judgements: Path | None,
+    judge: str | None = None,
+    repeat: int = 0,
+) -> list[ScoredRun]:
     """Return the scores of every model and condition in files made elsewhere.
 
-    Raises ReleaseError and ScoringError, the latter also for judgements of no response.
+    Raises ReleaseError and ScoringError, the latter also for judgements of no response, and
+    ConfigError where `judge` is unclear.
     """
     release = read_release(root)
     answered = read_response_file(responses, release)
-    judged = read_judgement_file(judgements, release) if judgements else {}
+    judged = read_judgement_file(judgements, release, judge, repeat) if judgements else {}
     if strangers := sorted(judged.keys() - answered.keys()):
         model, condition = strangers[0]
         raise ScoringError(
@@ -107,17 +117,23 @@ def score_responses(
         if response.outcome.is_models_fault:
             failures[response.reason or response.outcome] += 1
         elif not item.scored:
-            unscored[response.outcome if response.outcome.is_unscored else "not_judged"] += 1
+            unscored[_why_unscored(response)] += 1
     first = next(iter(responses.values()), None)
     return ScoredRun(
         model=first.model if first else "",
         condition=first.condition if first else "",
-        checksum=release.checksum,
+        checksum=digest([release.checksum, [reference_digest(r) for r in references.values()]]),
         declared=release.manifest.capabilities,
         items=tuple(items),
         failures=dict(sorted(failures.items())),
         unscored=dict(sorted(unscored.items())),
     )
+
+
+def _why_unscored(response: Response) -> str:
+    if response.reason == MISSING:
+        return MISSING
+    return response.outcome if response.outcome.is_unscored else "not_judged"
 
 
 def _item_score(
@@ -170,14 +186,23 @@ def _coverage(question: QuestionRow, response: Response) -> int | None:
     return None if response.outcome.is_unscored else covered(response, question)
 
 
-def refuse_unscored(runs: Sequence[ScoredRun]) -> None:
-    """Raise ScoringError with the count and the reasons where an item is unscored."""
+FILL_RUN = "Resume `evaluate` or run `psychemme judge` to fill the gaps"
+FILL_FILES = "Add the lines that are missing to --responses and --judgements"
+
+
+def refuse_unscored(
+    runs: Sequence[ScoredRun], fill: str = FILL_RUN, *, has_bounds: bool = True
+) -> None:
+    """Raise ScoringError with the count and the reasons where an item is unscored.
+
+    The next action is to `fill` the gaps or, where the verb `has_bounds`, to ask for those.
+    """
+    bounds = ", or add --allow-unscored for bounds" if has_bounds else ""
     for run in runs:
         if run.unscored:
             count = sum(not item.scored for item in run.items)
             reasons = ", ".join(f"{reason} {n}" for reason, n in run.unscored.items())
             raise ScoringError(
                 f"{run.name}: {count} of {len(run.items)} items are unscored ({reasons}).",
-                "Resume `evaluate` or run `psychemme judge` to fill the gaps, or add "
-                "--allow-unscored for bounds.",
+                f"{fill}{bounds}.",
             )

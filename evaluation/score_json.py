@@ -18,6 +18,7 @@ def as_json(run: ScoredRun, *, intervals: bool = False) -> Json:
     """Return a run's scores in percent.
 
     With unscored items a figure that they could change is null, and its bounds stand beside it.
+    Beside an interval stands the share (0 to 1) of draws `excluded`: its figure is undefined there.
     """
     low, high = run.bounds()
     found = _estimates(run) if intervals else None
@@ -74,6 +75,7 @@ def _figures(
             ends = None if estimate is None else (estimate.low, estimate.high)
             known = ends is not None and None not in ends
             shown[f"{measure}_ci"] = [_percent(end) for end in ends or ()] if known else None
+            shown[f"{measure}_excluded"] = None if estimate is None else estimate.excluded
     return shown
 
 

@@ -1,14 +1,18 @@
 """`run.db`: what a run asked and got, kept the moment it arrives and never changed after.
 
 `calls` holds every call, answered or not; an answered one is unique for role, model, item, repeat
-and attempt, so that none is paid for twice. `judgements` holds the accepted ones. `audit_calls` and
-`audits` hold the same for requests that a judge's audit altered by a `change`; they score nothing.
+and attempt, so that none is paid for twice. `referenced_judgements` holds the accepted ones, each
+with the digest of the reference it was made under; `judgements` holds those of earlier versions,
+which kept none. `audit_calls` and `audits` hold the same for requests that a judge's audit altered
+by a `change`; they score nothing.
 The tables have their own metadata: a run is no part of the Shared State.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -28,16 +32,22 @@ from sqlalchemy import (
     event,
     func,
     insert,
+    inspect,
+    literal,
     select,
 )
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from psychemme.canonical import canonical_json, now
 from psychemme.clients.protocol import Reply, Request, Usage
+from psychemme.errors import RunError
 from psychemme.vocabulary import EvaluationRole
-from state.engines import open_owner
+from state.engines import open_owner, open_unchanging
 
 FILE_NAME = "run.db"
+UNKNOWN_REFERENCE = ""
+"""Stands for the digest of a reference where an earlier version kept none."""
+
 T = TypeVar("T")
 
 _metadata = MetaData()
@@ -82,12 +92,21 @@ Index(
     unique=True,
     sqlite_where=_audit_calls.c.error.is_(None),
 )
-_judgements = Table(
+_earlier_judgements = Table(
     "judgements",
     _metadata,
     Column("item_id", Text, primary_key=True),
     Column("judge", Text, primary_key=True),
     Column("repeat", Integer, primary_key=True),
+    Column("judgement_json", Text, nullable=False),
+)
+_judgements = Table(
+    "referenced_judgements",
+    _metadata,
+    Column("item_id", Text, primary_key=True),
+    Column("judge", Text, primary_key=True),
+    Column("repeat", Integer, primary_key=True),
+    Column("reference", Text, primary_key=True),
     Column("judgement_json", Text, nullable=False),
 )
 _audits = Table(
@@ -98,7 +117,7 @@ _audits = Table(
     Column("change", Text, primary_key=True),
     Column("judgement_json", Text, nullable=False),
 )
-for _table in (_calls, _judgements, _audit_calls, _audits):
+for _table in (_calls, _earlier_judgements, _judgements, _audit_calls, _audits):
     for _verb in ("UPDATE", "DELETE"):
         _rule = DDL(  # type: ignore[no-untyped-call]
             f"CREATE TRIGGER {_table.name}_no_{_verb.lower()} BEFORE {_verb} ON {_table.name} "
@@ -172,12 +191,23 @@ _FIELDS = tuple(field.name for field in fields(CallRow))
 
 
 class RunStore:
-    """A run's database, used from one thread of its own; `query` reads from any thread."""
+    """A run's database: writes come from one thread of its own, reads from any.
 
-    def __init__(self, folder: Path) -> None:
-        self._engine: Engine = open_owner(folder / FILE_NAME)
+    One that cannot be written, as on a read-only disk, is read all the same `for_reading`. Raises
+    RunError naming the file where it cannot be used.
+    """
+
+    def __init__(self, folder: Path, *, for_reading: bool = False) -> None:
+        self._path = folder / FILE_NAME
+        is_fixed = not _may_write(self._path)
+        if is_fixed:
+            _refuse_fixed(self._path, for_reading)
+        self._engine: Engine = (open_unchanging if is_fixed else open_owner)(self._path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-store")
-        _metadata.create_all(self._engine)
+        with _naming(self._path):
+            if not is_fixed:
+                _metadata.create_all(self._engine)
+            self._tables = frozenset(inspect(self._engine).get_table_names())
 
     def __enter__(self) -> Self:
         return self
@@ -194,9 +224,12 @@ class RunStore:
         else:
             await self._in_thread(lambda: self._insert(_calls, vars(row)))
 
-    async def keep_judgement(self, item_id: str, judge: str, repeat: int, text: str) -> None:
-        """Commit an accepted judgement."""
+    async def keep_judgement(
+        self, item_id: str, judge: str, repeat: int, text: str, reference: str
+    ) -> None:
+        """Commit an accepted judgement, made under the reference with the digest `reference`."""
         values = {"item_id": item_id, "judge": judge, "repeat": repeat, "judgement_json": text}
+        values["reference"] = reference
         await self._in_thread(lambda: self._insert(_judgements, values))
 
     async def keep_audit(self, item_id: str, judge: str, change: str, text: str) -> None:
@@ -206,7 +239,7 @@ class RunStore:
 
     def keep_all(self, rows: Sequence[CallRow]) -> None:
         """Commit many calls at once."""
-        with self._engine.begin() as connection:
+        with _naming(self._path), self._engine.begin() as connection:
             connection.execute(insert(_calls), [vars(row) for row in rows])
 
     def responses(self) -> dict[str, CallRow]:
@@ -244,13 +277,23 @@ class RunStore:
         )
         return {row["item_id"]: row["error"] for row in self._rows(query.order_by(_calls.c.id))}
 
-    def judgements(self) -> dict[tuple[str, int], dict[str, str]]:
-        """Return judgement JSON by item, for each judge and repeat."""
-        found: dict[tuple[str, int], dict[str, str]] = {}
-        for row in self._rows(select(_judgements).order_by(_judgements.c.item_id)):
-            key = (row["judge"], row["repeat"])
-            found.setdefault(key, {})[row["item_id"]] = row["judgement_json"]
-        return found
+    def judgements(
+        self, standing: Mapping[str, Collection[str]]
+    ) -> dict[tuple[str, int], dict[str, tuple[str, str]]]:
+        """Return judgement JSON and its reference's digest by item, for each judge and repeat.
+
+        Only judgements under one of an item's digests in `standing` are there.
+        """
+        unknown = literal(UNKNOWN_REFERENCE, Text).label("reference")
+        earlier = select(_earlier_judgements, unknown)
+        found: dict[tuple[str, int], dict[str, tuple[str, str]]] = {}
+        for table, query in ((_earlier_judgements, earlier), (_judgements, select(_judgements))):
+            for row in self._rows(query) if table.name in self._tables else ():
+                name, reference = row["item_id"], row["reference"]
+                if reference in standing.get(name, ()):
+                    judged = found.setdefault((row["judge"], row["repeat"]), {})
+                    judged[name] = row["judgement_json"], reference
+        return {rater: dict(sorted(judged.items())) for rater, judged in found.items()}
 
     def spent(self) -> tuple[int, float | None]:
         """Return tokens and US dollars of all calls; None where a cost is unknown."""
@@ -267,20 +310,50 @@ class RunStore:
         return tokens, None if unknown else cost
 
     def _rows(self, query: Select[Any]) -> list[dict[str, Any]]:
-        with self._engine.execution_options(write=False).begin() as connection:
+        engine = self._engine.execution_options(write=False)
+        with _naming(self._path), engine.begin() as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
 
     def _insert(self, table: Table, values: dict[str, Any]) -> None:
-        try:
-            with self._engine.begin() as connection:
-                connection.execute(insert(table), values)
-        except IntegrityError:
-            # Another process was first: its row stands.
-            return
+        with _naming(self._path):
+            try:
+                with self._engine.begin() as connection:
+                    connection.execute(insert(table), values)
+            except IntegrityError:
+                # Another process was first: its row stands.
+                return
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         # Shielded: cancelling the caller lets a commit finish.
         return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, work))
+
+
+def _may_write(path: Path) -> bool:
+    # SQLite keeps its log beside the file, so that the folder counts as well.
+    return all(os.access(place, os.W_OK) for place in (path.parent, path) if place.exists())
+
+
+def _refuse_fixed(path: Path, for_reading: bool) -> None:
+    if not for_reading:
+        raise RunError(f"{path} cannot be written.", "Make it and its folder writable.")
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        raise RunError(
+            f"{path} cannot be written, and {log.name} beside it holds what was last added.",
+            "Copy the run's folder to where it can be written, and name the copy.",
+        )
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Raise RunError naming the file where the database fails."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise RunError(
+            f"{path} cannot be used: {error.orig}.",
+            "Check that it is whole, and that the disk has room and may be written.",
+        ) from error
 
 
 def _storable(text: str) -> str:

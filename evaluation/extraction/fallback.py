@@ -67,7 +67,10 @@ _CLAUSE_ENDS = re.compile(r"[,.;:\n，。；]")
 _WITHDRAWAL = re.compile(
     r"\b(?:cannot|can't|can not|unable to|not possible to|impossible to)\s(?:\w{1,20}\s){0,2}"
     r"(?:determine|select|choose|provide|give|identify|decide|pick)\s(?:\w{1,20}\s){0,4}"
-    r"(?:answer|option|choice)\b|[.!?\n]\s?(?:(?:but|no|oh),?\s)?wait\b"
+    r"(?:answer|option|choice)\b|(?:\A|[.!?\n])\s?(?:(?:but|no|oh|hmm|actually),?\s){0,2}wait\b"
+    r"|(?:\A|[.!?\n])\s?(?:no,?\s)?actually,?\s(?:it|that|this|the answer)\s"
+    r"(?:should|must|would|is)\b"
+    r"|(?:\A|[,.!?\n])\s?(?:but\s)?i (?:do not|don't) know(?=\s?(?:[.!\n]|\Z))"
     r"|\bon second thought|\bscratch that\b|无法(?:确定|选择|判断)",
     re.IGNORECASE,
 )
@@ -95,6 +98,11 @@ def stated(text: str, choices: Choices) -> Ids:
         if (found := _last_stated(turn, choices)) is not None:
             return found
     raise Unreadable(Failure.NO_ANSWER)
+
+
+def takes_back(text: str) -> bool:
+    """Return whether `text`, which follows an answer, takes it back."""
+    return bool(_WITHDRAWAL.search(plain(text).strip()))
 
 
 def _turns(text: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from evaluation.extraction.choices import Choices, Ids
 from evaluation.extraction.failures import Failure, Unreadable
-from evaluation.extraction.fallback import stated
+from evaluation.extraction.fallback import stated, takes_back
 from evaluation.extraction.objects import Found, Pairs
 from evaluation.extraction.refusals import is_refusal
 from evaluation.extraction.text import storable
@@ -31,18 +31,25 @@ def holds_answer_key(text: str) -> bool:
 def read_objects(found: Sequence[Found], tail: str, choices: Choices) -> tuple[Answer, Rationales]:
     """Return the last object's answer and rationales.
 
-    Raises Unreadable; `ambiguous` where an earlier object, or the `tail` of the reply behind the
-    last one, names other options. Open answers have no such check: the last one stands.
+    Raises Unreadable; `ambiguous` where the `tail` of the reply behind the last one takes the
+    answer back, or where it or an earlier object names other options. Of several open answers the
+    last stands.
     """
     answers = [(one.pairs, value) for one in found if (value := _given(one.pairs)) is not None]
     if not answers:
         raise Unreadable(Failure.NO_ANSWER)
     (pairs, value), earlier = answers[-1], answers[:-1]
     if not choices.form.is_choice:
-        return _open_answer(value), _rationales(pairs)
+        answer = _open_answer(value)
+        if takes_back(tail):
+            raise Unreadable(Failure.AMBIGUOUS)
+        return answer, _rationales(pairs)
     chosen = _chosen(value, choices)
     others = [_chosen_or_none(other, choices) for _, other in earlier]
-    if holds_answer_key(tail) or {*others, _stated_or_none(tail, choices)} - {None, chosen}:
+    again = _stated_or_none(tail, choices)
+    if holds_answer_key(tail) or {*others, again} - {None, chosen}:
+        raise Unreadable(Failure.AMBIGUOUS)
+    if again is None and takes_back(tail):
         raise Unreadable(Failure.AMBIGUOUS)
     return as_answer(chosen, choices.form), _rationales(pairs)
 

@@ -13,10 +13,10 @@ Cell = Shown | float | int | str | None
 
 NONE = "–"
 FLAG, MINUS = "†", "−"
-NOTE = (
-    f"Scores in percent with 95% intervals (paired episode bootstrap). {FLAG}: undefined in more "
-    "than 5% of the draws; the interval is withheld above 50%."
+FLAGGED = (
+    f"{FLAG}: undefined in more than 5% of the bootstrap draws; the interval is withheld above 50%."
 )
+NOTE = f"Scores in percent with 95% intervals (paired episode bootstrap). {FLAGGED}"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~&$])")
 _LATEX = {

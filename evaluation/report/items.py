@@ -10,6 +10,8 @@ from psychemme.release.read import Release
 from psychemme.release.rows import QuestionRow, ReferenceRow
 
 Json = dict[str, Any]
+LONGEST = 20_000
+"""Characters shown of one reply or answer; all of it stands in the run's `responses.jsonl`."""
 
 
 def item_details(
@@ -60,9 +62,9 @@ def _response(run: ReportRun, place: int, name: str, score: ItemScore | None) ->
         "run": place,
         "outcome": str(response.outcome),
         "reason": response.reason,
-        "answer": response.answer,
+        "answer": _cut(response.answer) if isinstance(response.answer, str) else response.answer,
         "extractor": response.extractor,
-        "raw": response.raw,
+        "raw": None if response.raw is None else _cut(response.raw),
         "sent": run.sent.get(name) or None,
     }
     if score is not None:
@@ -75,6 +77,12 @@ def _response(run: ReportRun, place: int, name: str, score: ItemScore | None) ->
         shown["judgement"] = judgement.model_dump(mode="json") if judgement else None
         shown["flags"] = list(contradictions(judgement)) if judgement else []
     return shown
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]}\n[cut: {LONGEST:,} of {len(text):,} characters are shown]"
 
 
 def _reference(reference: ReferenceRow) -> Json:

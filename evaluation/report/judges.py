@@ -9,7 +9,7 @@ from evaluation.contradictions import Contradiction, contradictions
 from evaluation.judge_agreement import Agreement, Agreements, Board, JudgedRun, agreements_of
 from evaluation.judge_shifts import Audit, Shift, Variant
 from evaluation.report.cohorts import Shown
-from evaluation.report.formats import FLAG, MINUS, NONE, Cell, Table
+from evaluation.report.formats import FLAG, FLAGGED, MINUS, NONE, Cell, Table
 from evaluation.report.runs import ReportRun
 from psychemme.release.read import Release
 
@@ -117,7 +117,7 @@ def _audit_table(found: Sequence[tuple[str, Audit]]) -> Table:
         ),
         note=(
             "Changes of the factors e and l, shares in percent; 95% intervals (paired episode "
-            "bootstrap over the sampled responses' episodes)."
+            f"bootstrap over the sampled responses' episodes). {FLAGGED}"
         ),
     )
 

@@ -18,7 +18,7 @@ from evaluation.bootstrap import DRAWS, SEED
 from evaluation.comparisons import Measure
 from evaluation.judge_agreement import Subject
 from evaluation.report.cohorts import LOSSES, Cohort, Shown, differences, make_cohorts
-from evaluation.report.formats import interval, number, p_text, text
+from evaluation.report.formats import FLAGGED, interval, number, p_text, text
 from evaluation.report.items import item_details
 from evaluation.report.judges import (
     ALTERED,
@@ -99,6 +99,7 @@ def render(
         flag_words=EXPLAINED,
         altered=ALTERED,
         figure=figure,
+        flagged=FLAGGED,
         items=[release.questions[name] for name in sorted(asked)],
         details=item_details(release, runs, sorted(asked), with_references),
         failures=_failures(runs),

@@ -10,9 +10,9 @@ from pydantic import JsonValue
 
 from evaluation.baselines import BASELINES
 from evaluation.exports import read_responses
-from evaluation.judge import Judgement, judgements_of
-from evaluation.judge_agreement import Judged, judged_of
+from evaluation.judge import Judgement
 from evaluation.judge_shifts import Audit, read_audits
+from evaluation.judged import Judged, chosen, read_judgements
 from evaluation.manifest import RunManifest, read_manifest, refuse_other_release, release_of
 from evaluation.order_spread import OrderSpread, spread_of_folder
 from evaluation.responses import Response
@@ -71,12 +71,12 @@ def _read(
 ) -> ReportRun:
     manifest = read_manifest(folder)
     refuse_other_release(manifest, release)
-    with RunStore(folder) as store:
+    with RunStore(folder, for_reading=True) as store:
         responses = read_responses(manifest, release, store)
-        found, judged = store.judgements(), judged_of(store)
+        judged = read_judgements(manifest, release, store)
         # One judge is named for all runs; baselines explain nothing, so that none judged them.
-        judgements = judgements_of(found, judge, repeat) if found else {}
-        who = (judge or min(name for name, _ in found)) if judgements else None
+        judgements = chosen(judged, judge, repeat)
+        who = (judge or min(name for name, _ in judged)) if judgements else None
         calls = store.calls(EvaluationRole.JUDGE, who) if who else []
         sent = {name: json.loads(row.sent_json) for name, row in store.responses().items()}
     scored = score_responses(release, responses, judgements)

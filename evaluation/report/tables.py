@@ -5,7 +5,7 @@ from pathlib import Path
 
 from evaluation.comparisons import Measure
 from evaluation.report.cohorts import LOSSES, Cohort, Row, Shown, differences
-from evaluation.report.formats import NOTE, Cell, Table, as_csv, as_latex, as_markdown
+from evaluation.report.formats import FLAGGED, NOTE, Cell, Table, as_csv, as_latex, as_markdown
 from evaluation.scoring import EvidenceSupport, LogicalIntegrity
 
 _FORMATS = {"md": as_markdown, "tex": as_latex, "csv": as_csv}
@@ -145,7 +145,7 @@ def paired_differences(cohort: Cohort) -> Table:
         ),
         note=(
             "Percentage points with 95% intervals (paired episode bootstrap). Exploratory; Holm "
-            "over all pairs of one figure."
+            f"over all pairs of one figure. {FLAGGED}"
         ),
     )
 
@@ -161,5 +161,5 @@ def sensitivity(cohort: Cohort) -> Table:
             for row in cohort.rows
             if row.by_group
         ),
-        note="As the leaderboard, with recording groups resampled in place of episodes.",
+        note=f"As the leaderboard, with recording groups resampled in place of episodes. {FLAGGED}",
     )

@@ -1,13 +1,13 @@
 """`psychemme compare`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from psychemme.cli.app import JsonOption, app, out, plain, print_json
 from psychemme.cli.score import JudgeOption, ReleaseOption, RepeatOption
+from psychemme.cli.tables import FLAG, NOTE, interval_text, new_table, print_table
 
 
 @app.command()
@@ -24,24 +24,29 @@ def compare(
     from evaluation.score_json import compare_runs
 
     one, other = (score_folder(folder, release, judge, repeat) for folder in (run_a, run_b))
-    refuse_unscored([one, other])
+    refuse_unscored([one, other], has_bounds=False)
     shown = compare_runs(one, other)
     if json:
         print_json(shown)
         return
     names = [plain(name) for name in shown["runs"]]
-    table = Table("", "Raw", "p", "Verified", "p", title=f"{names[0]} less {names[1]}, points")
-    for place, measures in shown["differences"].items():
-        cells = [text for measure in ("raw", "verified") for text in _cells(measures[measure])]
+    table = new_table("", "Raw", "p", "Verified", "p")
+    rows = {
+        place: [text for measure in ("raw", "verified") for text in _cells(measures[measure])]
+        for place, measures in shown["differences"].items()
+    }
+    for place, cells in rows.items():
         table.add_row(place, *cells)
-    out.print(table)
+    out.print(f"{names[0]} less {names[1]}, points", soft_wrap=True)
+    print_table(table)
+    if any(FLAG in text for cells in rows.values() for text in cells):
+        out.print(NOTE, soft_wrap=True)
     out.print(f"{shown['n']} items; exploratory, p-values unadjusted.")
 
 
-def _cells(shown: dict[str, object]) -> tuple[str, str]:
-    difference, p, ci = shown["difference"], shown["p"], shown["ci"]
-    if not isinstance(difference, float):
+def _cells(shown: dict[str, Any]) -> tuple[str, str]:
+    difference, p = shown["difference"], shown["p"]
+    if difference is None:
         return "–", ""
-    low, high = ci if isinstance(ci, list) else (None, None)
-    interval = "" if low is None or high is None else f" [{low:.1f}, {high:.1f}]"
-    return f"{difference:+.1f}{interval}", f"{p:.3f}" if isinstance(p, float) else ""
+    interval = interval_text(shown["ci"], shown["excluded"])
+    return f"{difference:+.1f}{interval}", "" if p is None else f"{p:.3f}"

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from psychemme.cli.app import JsonOption, app, out, plain, print_json
+from psychemme.cli.app import JsonOption, app, err, out, plain, print_json
 from psychemme.cli.judge_audit import print_audit
 from psychemme.cli.running import progress_bar, shown_on, stop_on_signals, stopped
 from psychemme.errors import Stopped
 
 if TYPE_CHECKING:
-    from evaluation.judge_shifts import Audit
     from evaluation.judging import Judging
 
 _AGAIN = "Run it again to go on; finished work is kept."
@@ -72,21 +71,29 @@ def judge(
 
 
 async def _audit(asked: _Asked, sample: int | None, seed: int | None) -> int:
-    from evaluation.judge_audit import SAMPLE, SEED, audit_judge
+    from evaluation.judge_audit import SAMPLE, SEED, NothingToAudit, audit_judge
 
-    found: list[tuple[Path, Audit]] = []
+    found: list[dict[str, Any]] = []
+    skipped: list[NothingToAudit] = []
 
     async def work(job: "Judging") -> None:
         size, start = sample or SAMPLE, SEED if seed is None else seed
-        found.append((job.folder, await audit_judge(job, size, start)))
+        try:
+            audit = await audit_judge(job, size, start)
+        except NothingToAudit as fault:
+            skipped.append(fault)
+            return
+        found.append({"run": str(job.folder)} | audit.model_dump(mode="json"))
+        if not asked.is_quiet:
+            print_audit(job.folder, audit)
 
     left = await _each(asked, work)
+    if skipped and not found:
+        raise skipped[0]
+    for fault in skipped:
+        err.print(f"not audited: {plain(str(fault))}", highlight=False, soft_wrap=True)
     if asked.is_quiet:
-        shown = [{"run": str(folder)} | audit.model_dump(mode="json") for folder, audit in found]
-        print_json({"audits": shown})
-    else:
-        for folder, audit in found:
-            print_audit(folder, audit)
+        print_json({"audits": found})
     return left
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from psychemme.cli.app import out, plain
+from psychemme.cli.tables import NOTE, new_table, print_table
 
 if TYPE_CHECKING:
     from evaluation.judge_shifts import Audit, VariantShifts
@@ -19,8 +20,8 @@ def print_audit(folder: Path, audit: "Audit") -> None:
         soft_wrap=True,
     )
     for variant in audit.variants:
-        out.print(_table(variant))
-    out.print("95% intervals. † undefined in more than 5% of the bootstrap draws.")
+        print_table(_table(variant))
+    out.print(f"95% intervals. {NOTE}", soft_wrap=True)
     for warning in audit.warnings:
         out.print(f"[bold red]warning[/] {plain(warning)}", highlight=False, soft_wrap=True)
 
@@ -29,9 +30,9 @@ def _table(variant: "VariantShifts") -> Table:
     from evaluation.report.formats import text
     from evaluation.report.judges import change, share
 
-    table = Table("", "n", "support change", "logic change", title=_title(variant))
-    for title in ("support changed", "support fell", "logic changed", "logic fell"):
-        table.add_column(f"{title} (%)")
+    shares_of = ("support changed", "support fell", "logic changed", "logic fell")
+    columns = ("", "n", "support change", "logic change", *(f"{name} (%)" for name in shares_of))
+    table = new_table(*columns, title=_title(variant))
     for one in variant.shifts:
         shares = (one.support_changed, one.support_fell, one.logic_changed, one.logic_fell)
         changes = (change(one.support), change(one.logic))

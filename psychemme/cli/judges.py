@@ -8,6 +8,7 @@ from rich.table import Table
 
 from psychemme.cli.app import JsonOption, app, out, plain, print_json
 from psychemme.cli.score import ReleaseOption
+from psychemme.cli.tables import new_table, print_table
 
 if TYPE_CHECKING:
     from evaluation.judge_agreement import Agreement, Board, Ranking
@@ -34,13 +35,13 @@ def judges(
             soft_wrap=True,
         )
         return
-    out.print(_agreement(found.agreements))
+    print_table(_agreement(found.agreements))
     for board in found.boards:
-        out.print(_board(board))
+        print_table(_board(board))
 
 
 def _agreement(found: "tuple[Agreement, ...]") -> Table:
-    table = Table("judges", "subject", "n", "raw", "kappa", "alpha")
+    table = new_table("judges", "subject", "n", "raw", "kappa", "alpha")
     table.title = "Agreement (kappa: quadratic weights; alpha: Krippendorff, ordinal)"
     reasons = set()
     for one in found:
@@ -54,7 +55,7 @@ def _agreement(found: "tuple[Agreement, ...]") -> Table:
 
 
 def _board(board: "Board") -> Table:
-    table = Table("run", *(plain(ranking.rater) for ranking in board.rankings))
+    table = new_table("run", *(plain(ranking.rater) for ranking in board.rankings))
     table.title = f"Rank and Verified (percent) under each judge, n = {board.n}"
     for run in board.runs:
         table.add_row(plain(run), *(_place(ranking, run) for ranking in board.rankings))

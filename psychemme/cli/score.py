@@ -7,6 +7,7 @@ import typer
 from rich.table import Table
 
 from psychemme.cli.app import JsonOption, app, out, plain, print_json
+from psychemme.cli.tables import FLAG, NOTE, interval_text, new_table, print_table
 
 if TYPE_CHECKING:
     from evaluation.order_spread import OrderSpread, Spread
@@ -43,20 +44,20 @@ def score(
 ) -> None:
     """Score runs: Raw and Verified, by capability and as the mean over capabilities."""
     from evaluation.order_spread import refuse_unasked, spread_json, spread_of_folder
-    from evaluation.score import refuse_unscored, score_files, score_folder
+    from evaluation.score import FILL_FILES, FILL_RUN, refuse_unscored, score_files, score_folder
     from evaluation.score_json import as_json
 
     if run and (responses or judgements):
         raise typer.BadParameter("name run folders, or --responses, not both")
     if responses and release:
-        scored = score_files(release, responses, judgements)
+        scored = score_files(release, responses, judgements, judge, repeat)
     elif run:
         scored = [score_folder(folder, release, judge, repeat) for folder in run]
     else:
         raise typer.BadParameter("name run folders, or --release with --responses")
     spreads = [spread_of_folder(folder, release) for folder in run or ()] or [None] * len(scored)
     if not allow_unscored:
-        refuse_unscored(scored)
+        refuse_unscored(scored, FILL_RUN if run else FILL_FILES)
         refuse_unasked(spreads)
     shown = [
         as_json(one, intervals=intervals) | spread_json(spread)
@@ -66,14 +67,17 @@ def score(
         print_json({"runs": shown})
         return
     names = [_name(one.model, one.is_self) for one in scored]
-    out.print(_overall(names, shown))
+    print_table(_overall(names, shown))
     for measure in ("raw", "verified"):
-        out.print(_by_capability(names, shown, measure))
+        print_table(_by_capability(names, shown, measure))
+    if any(FLAG in text for one in shown for text in _figures(one)):
+        out.print(NOTE, soft_wrap=True)
     for one in shown:
         for what in ("failures", "unscored", "flagged_judgements"):
             if one.get(what):
                 listed = ", ".join(f"{plain(reason)} {n}" for reason, n in one[what].items())
-                out.print(f"{plain(one['model'])}: {what.replace('_', ' ')}: {listed}")
+                said = f"{plain(one['model'])}: {what.replace('_', ' ')}: {listed}"
+                out.print(said, soft_wrap=True)
     for spread in filter(None, spreads):
         print_spread(spread)
 
@@ -81,12 +85,13 @@ def score(
 def print_spread(spread: "OrderSpread") -> None:
     """Print how raw accuracy on choice items varies with the order of options."""
     out.print(
-        f"{plain(spread.name)}: Raw of choice items in percent, {spread.orders} option orders"
+        f"{plain(spread.name)}: Raw of choice items in percent, {spread.orders} option orders",
+        soft_wrap=True,
     )
-    table = Table("", "n", "mean", "min", "max", "SD", "flips")
+    table = new_table("", "n", "mean", "min", "max", "SD", "flips")
     for place, one in (("choice", spread.overall), *spread.capabilities.items()):
         table.add_row(str(place), str(one.n), *_percents(one))
-    out.print(table)
+    print_table(table)
     positions = (
         f"{letter} {100 * one.answers:.1f} ({100 * one.references:.1f})"
         for letter, one in spread.positions.items()
@@ -108,7 +113,7 @@ def _name(model: str, is_self: bool) -> str:
 
 
 def _overall(names: list[str], shown: list[dict[str, Any]]) -> Table:
-    table = Table("model", "condition", "n", "failed", "unscored", "Raw", "Verified")
+    table = new_table("model", "condition", "n", "failed", "unscored", "Raw", "Verified")
     table.title = "Scores in percent, mean over capabilities"
     for name, one in zip(names, shown, strict=True):
         counts = (one["n"], sum(one["failures"].values()), sum(one.get("unscored", {}).values()))
@@ -119,15 +124,20 @@ def _overall(names: list[str], shown: list[dict[str, Any]]) -> Table:
 
 def _by_capability(names: list[str], shown: list[dict[str, Any]], measure: str) -> Table:
     codes = list(shown[0]["capabilities"])
-    table = Table("model", *codes, title=f"{measure.capitalize()} by capability")
+    table = new_table("model", *codes, title=f"{measure.capitalize()} by capability")
     for name, one in zip(names, shown, strict=True):
         table.add_row(name, *(_figure(one["capabilities"][code], measure) for code in codes))
     return table
 
 
 def _figure(shown: dict[str, Any], measure: str) -> str:
-    point, ci = shown[measure], shown.get(f"{measure}_ci")
-    bounds = shown.get(f"{measure}_bounds")
+    point, bounds = shown[measure], shown.get(f"{measure}_bounds")
     if point is None:
         return "–" if not bounds or None in bounds else f"{bounds[0]:.1f} to {bounds[1]:.1f}"
-    return f"{point:.1f}" if not ci else f"{point:.1f} [{ci[0]:.1f}, {ci[1]:.1f}]"
+    interval = interval_text(shown.get(f"{measure}_ci"), shown.get(f"{measure}_excluded"))
+    return f"{point:.1f}{interval}"
+
+
+def _figures(shown: dict[str, Any]) -> list[str]:
+    places = (shown, *shown["capabilities"].values())
+    return [_figure(place, measure) for place in places for measure in ("raw", "verified")]

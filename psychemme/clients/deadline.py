@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
+from psychemme.clients.failures import GO_ON
 from psychemme.clients.protocol import Client, Reply, Request
 from psychemme.clients.retries import Unanswered
 from psychemme.clients.size import timeout_for
@@ -32,8 +33,7 @@ class DeadlineClient:
         except TimeoutError:
             raise Unanswered(
                 f"The endpoint of {self.model!r} did not finish a reply in {seconds:.0f} s.",
-                "Check the server or raise PSYCHEMME_TIMEOUT, then run "
-                "`psychemme generate --resume`; finished work is kept.",
+                f"Check the server or raise PSYCHEMME_TIMEOUT, then {GO_ON}",
             ) from None
 
     async def aclose(self) -> None:

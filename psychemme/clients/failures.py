@@ -1,4 +1,4 @@
-"""Why a candidate failed: the closed list of codes, documented in `docs/failures.md`."""
+"""Why a candidate failed, a closed list of codes (`docs/failures.md`), and how to go on."""
 
 from enum import StrEnum
 
@@ -14,3 +14,7 @@ class ReplyFault(StrEnum):
     NO_CHOICES = "no_choices"
     ERROR_BODY = "error_body"
     NOT_JSON = "not_json"
+
+
+GO_ON = "run the same command again, with --resume where it has one; finished work is kept."
+"""How errors say to go on once their cause is mended, whichever verb asked."""

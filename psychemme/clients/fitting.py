@@ -8,13 +8,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from psychemme.clients.cards import ImageLimits
+from psychemme.clients.failures import GO_ON
 from psychemme.clients.protocol import MediaPart
 from psychemme.errors import WorkspaceError
 
 _SHRINK = 0.8
 _QUALITY = 85
 _SMALLEST = 32
-_PREPARE = "Run `psychemme prepare`, then `psychemme generate --resume`."
+_PREPARE = f"Restore it (`psychemme prepare` makes a workspace's frames), then {GO_ON}"
 
 
 class Blobs(Protocol):

@@ -94,6 +94,6 @@ def address_of(card: ModelCard, settings: EndpointSettings) -> Address:
 def _missing(card: ModelCard, what: str, variable: str, example: str) -> ConfigError:
     return ConfigError(
         f"The model {card.name!r} needs an endpoint, and no {what} is set.",
-        f"Set {variable} in the environment (export {variable}='{example}'), "
-        f"or use --model {SIGNAL}, which needs none.",
+        f"Set {variable} in the environment (export {variable}='{example}'). The model "
+        f"{SIGNAL!r} needs none, but it cannot judge.",
     )

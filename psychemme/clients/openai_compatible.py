@@ -10,7 +10,7 @@ import httpx2
 import openai
 
 from psychemme.clients.cards import KEY_VARIABLE, JsonMode, ModelCard, TokenLimit, generic_card
-from psychemme.clients.failures import ReplyFault
+from psychemme.clients.failures import GO_ON, ReplyFault
 from psychemme.clients.openai_completion import Completion, read_completion
 from psychemme.clients.openai_messages import chat_body
 from psychemme.clients.protocol import Reply, Request
@@ -22,7 +22,7 @@ from psychemme.errors import ConfigError, EndpointError, PsychemmeError, ReplyEr
 MOST_REREADS = 2
 """How often a request is sent again when an HTTP 200 holds no completion."""
 
-_RESUME = "then run `psychemme generate --resume`; finished work is kept."
+_RESUME = f"then {GO_ON}"
 _WRONG_PLACE = (
     "has no model {model!r} at this address",
     f"Check the model's name and PSYCHEMME_BASE_URL (it usually ends in /v1), {_RESUME}",

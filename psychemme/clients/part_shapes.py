@@ -3,6 +3,7 @@
 import base64
 
 from psychemme.clients.cards import ModelCard, PartShape
+from psychemme.clients.failures import GO_ON
 from psychemme.clients.protocol import MediaPart
 from psychemme.errors import WorkspaceError
 
@@ -54,5 +55,5 @@ def _read(part: MediaPart) -> bytes:
         what = "frame" if part.kind == "image" else part.kind
         raise WorkspaceError(
             f"The {what} {part.path} cannot be read ({error.strerror}).",
-            "Run `psychemme prepare`, then `psychemme generate --resume`.",
+            f"Restore it (`psychemme prepare` makes a workspace's media), then {GO_ON}",
         ) from None

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import re
-import tempfile
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,15 +24,16 @@ def sha256_file(path: Path) -> str:
 def write_whole(target: Path, data: bytes) -> None:
     """Write `data` to `target` under a temporary name first, so that it is there whole or not."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".part-", dir=target.parent)
+    # Not by `tempfile`, which hides its files from other users whatever the umask says.
+    part = target.parent / f".part-{secrets.token_hex(8)}"
     try:
-        with os.fdopen(handle, "wb") as file:
+        with part.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(target)
+        part.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
 
 

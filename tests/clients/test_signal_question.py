@@ -355,6 +355,14 @@ async def test_no_cue_of_a_response_comes_after_its_decision_time(code, ordinal)
         )
 
 
+@pytest.mark.parametrize("seed", range(12))
+async def test_the_time_given_with_moments_points_at_none_of_them(seed):
+    question = (await propose("T", Format.SINGLE, seed=seed)).question
+    moments = [float(option.text.split()[0]) for option in question.options]
+    assert question.decision_time == EPISODE.duration
+    assert max(moments) < EPISODE.duration - 0.25
+
+
 @pytest.mark.parametrize(("code", "form"), ASKED)
 async def test_no_two_questions_of_a_kind_are_the_same(code, form):
     made = [await propose(code, form, seed=i, ordinal=i) for i in range(40)]

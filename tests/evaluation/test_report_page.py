@@ -13,7 +13,7 @@ from evaluation.comparisons import Measure
 from evaluation.inputs import make_policy
 from evaluation.manifest import RunManifest
 from evaluation.report.cohorts import Shown, differences, make_cohorts
-from evaluation.report.formats import Table, as_csv, as_latex, as_markdown, text
+from evaluation.report.formats import FLAGGED, Table, as_csv, as_latex, as_markdown, text
 from evaluation.report.items import item_details
 from evaluation.report.page import write_report
 from evaluation.report.runs import notes_of, read_runs
@@ -333,3 +333,22 @@ def test_how_replies_were_read_is_told(release: Release, tmp_path: Path) -> None
     page = write_report(release, [replace(one, sent=sent)], tmp_path, draws=DRAWS).read_text()
     assert "144 image, over 48 items" in page
     assert "read 0 of 48 replies" in page
+
+
+def test_a_long_reply_is_cut_and_says_so(release: Release, tmp_path: Path) -> None:
+    one = report_run(release, "m", 0.5)
+    long = {
+        name: each.model_copy(update={"raw": "x" * 1_000_000})
+        for name, each in one.responses.items()
+    }
+    page = write_report(release, [replace(one, responses=long)], tmp_path, draws=DRAWS)
+    assert page.stat().st_size < 3_000_000
+    assert "[cut: 20,000 of 1,000,000 characters are shown]" in page.read_text()
+
+
+def test_every_dagger_is_explained(release: Release, tmp_path: Path) -> None:
+    runs = [report_run(release, name, 0.5) for name in ("m", "n")]
+    page = write_report(release, runs, tmp_path, draws=DRAWS)
+    for table in (page.parent / "tables").glob("*.md"):
+        assert "95% interval" not in table.read_text() or FLAGGED in table.read_text()
+    assert page.read_text().count(FLAGGED) == 3

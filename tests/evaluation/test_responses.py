@@ -185,6 +185,11 @@ def test_two_ids_on_single_are_a_wrong_answer_and_one_id_on_multiple_a_set():
         (reply("A. She is angry B. She is sad C. Anything"), "ambiguous"),
         (reply("A") + reply("B"), "ambiguous"),
         (reply("A") + "\nWait, the answer is B.", "ambiguous"),
+        (reply("A") + "\nActually wait, it should be C", "ambiguous"),
+        (reply("A") + " Actually, it should be C.", "ambiguous"),
+        (reply("A") + "\nI cannot determine the answer.", "ambiguous"),
+        ("Answer: A\nActually wait, it should be C", "ambiguous"),
+        (f"The user wants JSON like {reply()} but I do not know.", "ambiguous"),
         (reply("A") + '\nCorrected: {"answer": "B", "G": "no', "ambiguous"),
         ('{"answer": "A", "answer": "B"}', "ambiguous"),
         (reply("I'm sorry, but I can't assist with that."), "refusal"),
@@ -241,6 +246,7 @@ def test_open_answers_are_texts_and_have_no_fallback():
 
     assert opened(reply(" He consoles her. ")) == "He consoles her."
     assert opened(reply("draft") + reply("final")) == "final"
+    assert opened(reply("She waits.") + "\nActually wait, he does.") == "ambiguous"
     assert opened(reply('She says "I can\'t help you".')) == 'She says "I can\'t help you".'
     assert opened("Answer: He consoles her.") == "not_json"
     assert opened(reply("I'm sorry, I can't assist with that.")) == "refusal"
@@ -257,12 +263,71 @@ def test_open_answers_are_texts_and_have_no_fallback():
         "Unfortunately, I'm not able to process this video.",
         "I must decline.",
         "I won't answer that.",
+        "I will not answer.",
+        "I'm unable to answer.",
+        "As an AI I can't answer.",
+        "Sorry, but as an AI model, I cannot answer.",
+        "I'm not comfortable answering this.",
+        "I do not feel comfortable answering this question.",
+        "I'd rather not answer.",
+        "I would prefer not to.",
+        "I don't want to answer.",
+        "I'm not going to answer that.",
+        "I must respectfully decline.",
+        "No, I won't do that.",
+        "Unable to assist with this request.",
+        "Cannot comply.",
+        "This request violates my guidelines.",
+        "Answering this would go against my guidelines.",
         "抱歉，我无法回答这个问题。",
+        "很抱歉，无法提供帮助。",
+        "作为一个AI助手，我无法回答这个问题。",
+        "我不想回答。",
+        "恕难从命。",
+        "这个请求违反了我的准则。",
     ],
 )
 def test_refusals_are_refusals_whatever_letters_they_hold(refusal):
-    for raw in (refusal, f"{refusal} Answer: B", f"B\n\n{refusal}", f"{refusal}\nB"):
+    before = (f"{refusal}\nAnswer: B", f"{refusal} {reply()}", f"{refusal}\n{reply()}")
+    for raw in (refusal, *before, f"{refusal} Answer: B", f"B\n\n{refusal}", f"{refusal}\nB"):
         assert single(raw).outcome is Outcome.REFUSAL
+    assert parse_response(reply(refusal), "stop", Format.OPEN, []).outcome is Outcome.REFUSAL
+
+
+@pytest.mark.parametrize("refusal", ["Sorry, no.", "I'm sorry, but I can't."])
+def test_a_bare_no_is_a_refusal_where_it_comes_first(refusal):
+    for raw in (refusal, f"{refusal}\nAnswer: B", f"{refusal} {reply()}"):
+        assert single(raw).outcome is Outcome.REFUSAL
+    assert parse_response(reply(refusal), "stop", Format.OPEN, []).outcome is Outcome.REFUSAL
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "He will not answer her.",
+        "I will not answer her until she apologises.",
+        "I will not answer the phone.",
+        "I can't answer the door right now.",
+        "She'd rather not answer.",
+        "She says she is not comfortable answering this.",
+        "Sorry, no one is home.",
+        "No one can answer.",
+        "No, he refuses to help.",
+        "Unable to answer, he looks away.",
+        "I cannot help him.",
+        "I can't help but notice her smile.",
+        "I cannot tell from the frames.",
+        "I cannot answer with certainty.",
+        "The request violates the house rules.",
+        "She will not help because it goes against her principles.",
+        "他不会回答她。",
+        "我不会回答她。",
+        "他说：“我无法提供帮助”",
+    ],
+)
+def test_who_declines_in_the_clip_and_who_doubts_refuses_nothing(said):
+    assert single(f"{said}\n{reply()}").answer == "B"
+    assert parse_response(reply(said), "stop", Format.OPEN, []).answer == said
 
 
 def test_what_people_in_the_clip_decline_is_no_refusal():

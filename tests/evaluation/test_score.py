@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.judge import reference_digest
 from evaluation.score import ScoredRun, refuse_unscored, score_files
 from evaluation.score_json import as_json, compare_runs
 from evaluation.scoring import ScoringError
+from psychemme.cli.tables import interval_text
+from psychemme.errors import ConfigError
 from psychemme.release.read import read_release
 from psychemme.vocabulary import Capability, Format
 from tests.support.releases import make_release
@@ -110,16 +113,18 @@ def test_a_missing_rationale_needs_no_judge_but_an_open_answer_does(release: Pat
 def test_unscored_items_stop_scoring_or_give_bounds(release: Path) -> None:
     rows = responses(release)[:-1]
     found = scored(release, rows, judgements(release)[:-1])
-    assert found.unscored == {"api_error": 1}
-    with pytest.raises(ScoringError, match=r"1 of 12 items are unscored \(api_error 1\)"):
+    assert found.unscored == {"missing": 1}
+    with pytest.raises(ScoringError, match=r"1 of 12 items are unscored \(missing 1\)"):
         refuse_unscored([found])
+    with pytest.raises(ScoringError, match=r"(?s)^(?!.*--allow-unscored)"):
+        refuse_unscored([found], has_bounds=False)
     shown = as_json(found, intervals=True)
     assert shown["raw"] is None
     low, high = shown["raw_bounds"]
     assert (high, shown["raw_ci"]) == (100, None)
     assert 0 < low < high
     assert shown["capabilities"]["G"]["raw"] == 100
-    assert shown["unscored"] == {"api_error": 1}
+    assert shown["unscored"] == {"missing": 1}
 
 
 def test_missing_judgements_leave_raw_of_choice_items_known(release: Path) -> None:
@@ -147,6 +152,9 @@ def test_an_undeclared_subset_has_no_macro(release: Path) -> None:
         ({"raw": 3}, "no text"),
         ({"raw": None}, "neither"),
         ({"raw": None, "outcome": "odd"}, "outcome"),
+        ({"finish_reason": 3}, "finish_reason"),
+        ({"raw": None, "answer": "A", "rationales": "oops"}, "rationales"),
+        ({"raw": None, "answer": "A", "rationales": []}, "rationales"),
     ],
 )
 def test_a_faulty_line_is_named(release: Path, change: dict, fault: str) -> None:
@@ -154,6 +162,70 @@ def test_a_faulty_line_is_named(release: Path, change: dict, fault: str) -> None
     rows[4] |= change
     with pytest.raises(ScoringError, match=rf"r.jsonl:5.*{fault}"):
         scored(release, rows)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"answer_credit": "1"}, "answer_credit"),
+        ({"answer_credit": True}, "answer_credit"),
+        ({"answer_credit": 0.7}, "answer_credit"),
+        ({"evidence_reason": 5}, "evidence_reason"),
+        ({"repeat": "0"}, "repeat"),
+        ({"judge": None}, "judge"),
+    ],
+)
+def test_a_faulty_judgement_is_named(release: Path, change: dict, fault: str) -> None:
+    labels = judgements(release)
+    place = next(n for n, row in enumerate(labels) if row["answer_credit"] is not None)
+    labels[place] |= change
+    with pytest.raises(ScoringError, match=rf"j.jsonl:{place + 1}.*{fault}"):
+        scored(release, responses(release), labels)
+
+
+def test_one_judge_of_several_is_chosen(release: Path) -> None:
+    def by(judge: str, repeat: int, **labels: object) -> list[dict]:
+        who = {"judge": judge, "repeat": repeat}
+        return [row | who | labels for row in judgements(release)]
+
+    strong = {"evidence_support": "strong"}
+    found = [*by("x", 0), *by("y", 0, **strong), *by("y", 1)]
+    files = (
+        write(release.parent / "r.jsonl", responses(release)),
+        write(release.parent / "j.jsonl", found),
+    )
+    with pytest.raises(ConfigError, match="judged by x, y"):
+        score_files(release, *files)
+    support = {
+        key: {item.support for item in score_files(release, *files, *key)[0].items}
+        for key in (("x", 0), ("y", 0), ("y", 1))
+    }
+    assert support == {("x", 0): {"normal"}, ("y", 0): {"strong"}, ("y", 1): {"normal"}}
+    (unjudged,) = score_files(release, *files, "x", 1)
+    assert unjudged.unscored == {"not_judged": 12}
+
+
+def test_a_judgement_under_another_reference_is_none(release: Path) -> None:
+    references = read_release(release).references()
+    labels = [
+        row | {"reference": reference_digest(references[row["item_id"]])}
+        for row in judgements(release)
+    ]
+    assert scored(release, responses(release), labels).unscored == {}
+    labels[0]["reference"] = "0" * 64
+    assert scored(release, responses(release), labels).unscored == {"not_judged": 1}
+
+
+def test_undefined_draws_are_told(release: Path) -> None:
+    found = scored(release, responses(release, wrong=3))
+    # T stands in one episode of these four: undefined in the draws without it.
+    items = [i for i in found.items if i.capability == "G" or i.episode_id == "e0000"]
+    shown = as_json(ScoredRun(**vars(found) | {"items": tuple(items)}), intervals=True)
+    assert shown["capabilities"]["G"]["raw_excluded"] == 0
+    assert shown["capabilities"]["T"]["raw_excluded"] == pytest.approx((3 / 4) ** 4, abs=0.02)
+    assert interval_text([1.0, 2.0], 0.04) == " [1.0, 2.0]"
+    assert interval_text(shown["capabilities"]["T"]["raw_ci"], 0.31).endswith("]†")
+    assert interval_text(None, 0.51) == " [withheld]†"
 
 
 def test_rows_are_joined_by_id_and_stand_once(release: Path) -> None:

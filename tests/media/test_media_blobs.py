@@ -1,6 +1,8 @@
 """The store gives back what was put in, whole, and computes nothing twice."""
 
 import hashlib
+import os
+import stat
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -60,3 +62,12 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path):
         write_whole(target, "not bytes")
     assert target.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_file_is_for_whom_the_umask_says(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "a", b"whole")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640

@@ -126,16 +126,27 @@ async def have_judged(
 
 
 async def judge_through(
-    run: Path, server: ModelServer, name: str = "judge", repeats: int = 1
+    run: Path,
+    server: ModelServer,
+    name: str = "judge",
+    repeats: int = 1,
+    release: Path | None = None,
 ) -> Progress:
     """Have the judge behind `server` label a run."""
     settings = load_settings(run, {"base_url": server.url, "concurrency": 4, "max_retries": 0})
-    async with judging(run, name, repeats, settings, load_cards(), asyncio.Event()) as job:
+    stop = asyncio.Event()
+    async with judging(run, name, repeats, settings, load_cards(), stop, release) as job:
         return await job.finish()
 
 
-async def audit_through(run: Path, server: ModelServer, name: str = "judge", **how: int) -> Audit:
+async def audit_through(
+    run: Path,
+    server: ModelServer,
+    name: str = "judge",
+    release: Path | None = None,
+    **how: int,
+) -> Audit:
     """Audit the judge behind `server`."""
     settings = load_settings(run, {"base_url": server.url, "concurrency": 4, "max_retries": 0})
-    async with judging(run, name, 1, settings, load_cards(), asyncio.Event()) as job:
+    async with judging(run, name, 1, settings, load_cards(), asyncio.Event(), release) as job:
         return await audit_judge(job, **how)

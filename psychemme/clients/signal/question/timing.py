@@ -74,8 +74,8 @@ def _draft(
     why: str,
 ) -> Draft:
     asked = f"Someone waits to speak after hearing {quote(line.text)}"
-    right = _inside(chosen)
-    wrong = _apart(right, pool)
+    right, end = _inside(chosen), scene.episode.duration
+    wrong = _apart(pool, right, end)
     return Draft(
         kind=f"pause at {chosen.start}",
         text=f"{asked}. {asks}",
@@ -85,7 +85,8 @@ def _draft(
         wrong=tuple(seconds(time) for time in wrong),
         cues=(_pause(scene, chosen), scene.said(line)),
         rationale=why,
-        decision_time=round(min(max([chosen.end, *wrong]), scene.episode.duration), 3),
+        # Every moment on offer lies before it: a time of its own would point at one of them.
+        decision_time=end,
         hints=_HINTS,
     )
 
@@ -106,16 +107,16 @@ def _during_talk(scene: Scene, line: Line) -> list[float]:
     return talk
 
 
-def _apart(right: float, pool: Sequence[float]) -> list[float]:
-    """Return the moments of `pool` that are apart from `right` and from each other, two decimals.
+def _apart(pool: Sequence[float], *taken: float) -> list[float]:
+    """Return the moments of `pool` apart from those `taken` and from each other, two decimals.
 
     Options show one.
     """
-    kept = [right]
+    kept = [*taken]
     for time in pool:
         if all(abs(round(time, 1) - round(other, 1)) >= _APART for other in kept):
             kept.append(time)
-    return kept[1:]
+    return kept[len(taken) :]
 
 
 def _pause(scene: Scene, gap: Interval) -> Cue:
