@@ -58,9 +58,15 @@ def _text(option: Option) -> str:
 
 
 def _table(columns: list[str], rows: list[dict[str, object]]) -> str:
-    out = io.StringIO()
+    out = io.StringIO(newline="")
+    # All is quoted, for a carriage return alone would else end a row.
     writer = csv.DictWriter(
-        out, columns, delimiter="\t", extrasaction="ignore", lineterminator="\n"
+        out,
+        columns,
+        delimiter="\t",
+        extrasaction="ignore",
+        lineterminator="\n",
+        quoting=csv.QUOTE_ALL,
     )
     writer.writeheader()
     writer.writerows(rows)

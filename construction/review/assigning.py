@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from construction.review.unanimity import counted_votes
+from construction.review.unanimity import revoked, voters
 from psychemme.canonical import now
 from psychemme.errors import ReviewError
-from psychemme.vocabulary import VoteKind
 from state.review import Place
 from state.review_desk import ReviewDesk
 from state.review_values import AssignmentRecord, Board, Changes
@@ -120,18 +119,16 @@ def next_positions(board: Board) -> dict[str, int]:
 def wanting(board: Board) -> dict[Place, int]:
     """Return how many reviewers each open version lacks, where it lacks any.
 
-    A verdict that counts stays one, whoever cast it. Who skipped, or was revoked before voting, is
-    to be replaced. Once a set has been discussed no vote on it counts, so that it lacks nobody.
+    Who skipped, or was revoked before voting, is to be replaced. Once a set has been discussed no
+    vote on it counts, so that it lacks nobody.
     """
-    gone = {one.id for one in board.reviewers if one.revoked_at is not None}
+    gone = revoked(board)
     lacking = {}
     for version in board.versions:
         of_set = board.sets[version.set_name]
         if version.closing is not None or of_set.discussed_at is not None:
             continue
-        skipped = {n for n, vote in version.standing().items() if vote.kind is VoteKind.SKIP}
-        asked = {a.reviewer_id for a in version.assigned} - skipped - gone
-        missing = of_set.reviewers_per_item - len(asked | counted_votes(version, of_set).keys())
+        missing = of_set.reviewers_per_item - len(voters(version, of_set, gone))
         if missing > 0:
             lacking[version.item.candidate_key, version.item.version] = missing
     return lacking

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from construction.review.assigning import fill
-from construction.review.unanimity import outcome_of
+from construction.review.unanimity import outcome_of, revoked
 from psychemme.errors import ReviewError
 from psychemme.vocabulary import Closing
 from state.review import Place
@@ -25,11 +25,12 @@ def close_complete(desk: ReviewDesk, set_name: str | None = None) -> Counter[Clo
 def _complete(board: Board, set_name: str | None) -> Changes:
     if set_name is not None and set_name not in board.sets:
         raise ReviewError(f"There is no set {set_name!r}.", "List the sets.")
+    gone = revoked(board)
     outcomes = [
         ((version.item.candidate_key, version.item.version), outcome)
         for version in board.versions
         if version.closing is None and set_name in (None, version.set_name)
-        for outcome in (outcome_of(version, board.sets[version.set_name]),)
+        for outcome in (outcome_of(version, board.sets[version.set_name], gone),)
         if outcome is not None
     ]
     return Changes(closings=tuple(outcomes))

@@ -3,11 +3,11 @@
 Who voted what is for curators only: nothing here may reach a reviewer.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from construction.review.unanimity import counted_votes, outcome_of
+from construction.review.unanimity import counted_votes, outcome_of, wanted
 from psychemme.vocabulary import Approval, Capability, Closing, Verdict, VoteKind
 from state.review import Place
 from state.review_values import ReviewedVersion, SetRecord, Vote
@@ -91,25 +91,30 @@ def item_statuses(
     versions: Iterable[ReviewedVersion],
     sets: Mapping[str, SetRecord],
     lacking: Mapping[Place, int] | None = None,
+    gone: Collection[str] = (),
 ) -> list[ItemStatus]:
     """Return where each version stands, in the given order.
 
-    `sets` are by name; `lacking` says how many reviewers versions lack (`assigning.wanting`).
+    `sets` are by name; `lacking` says how many reviewers versions lack (`assigning.wanting`),
+    `gone` who is revoked.
     """
-    return [item_status(version, sets[version.set_name], lacking) for version in versions]
+    return [item_status(version, sets[version.set_name], lacking, gone) for version in versions]
 
 
 def item_status(
-    version: ReviewedVersion, of_set: SetRecord, lacking: Mapping[Place, int] | None = None
+    version: ReviewedVersion,
+    of_set: SetRecord,
+    lacking: Mapping[Place, int] | None = None,
+    gone: Collection[str] = (),
 ) -> ItemStatus:
     """Return where one version stands."""
     place = version.item.candidate_key, version.item.version
     counted = counted_votes(version, of_set)
-    outcome = version.closing or outcome_of(version, of_set)
+    outcome = version.closing or outcome_of(version, of_set, gone)
     return ItemStatus(
         version=version,
         stage=_stage(version.closing, outcome),
-        wanted=of_set.reviewers_per_item,
+        wanted=wanted(version, of_set, gone),
         assigned=len(version.assigned),
         answered=len(version.answers),
         voted=len(counted),

@@ -4,10 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version as tool_version
 from pathlib import Path
-from typing import Literal
 
 from construction.review.release_rows import release_rows
-from construction.review.unanimity import counted_votes, is_unanimous, outcome_of
+from construction.review.unanimity import (
+    counted_votes,
+    is_unanimous,
+    outcome_of,
+    revoked,
+    wanted,
+)
 from construction.workspace import Workspace
 from psychemme.errors import ReviewError
 from psychemme.release.diff import ReleaseDiff
@@ -15,7 +20,7 @@ from psychemme.release.errata import Erratum
 from psychemme.release.faults import QUESTIONS, Fault, ReleaseRefused, Rule
 from psychemme.release.freeze import MoreFiles, derived_canary, write_frozen
 from psychemme.release.read import Release
-from psychemme.release.rows import ReleaseFacts, ReviewFacts
+from psychemme.release.rows import GateResult, ReleaseFacts, ReviewFacts
 from psychemme.vocabulary import CandidateState, Closing, GateOutcome
 from psychology_kb.load import load_profile, load_review
 from state.review_desk import ReviewDesk
@@ -32,7 +37,8 @@ class Order:
     """What to freeze: the release's name, version and terms.
 
     `example` permits demonstration votes. `leave_open` leaves out items whose review has not
-    ended; without it they are refused. `previous` is the release this one follows, `errata` what
+    ended; without it they are refused. `leave_out` are ids of items that stay out whatever was said
+    of them. `previous` is the release this one follows, `errata` what
     is said of its faults.
     """
 
@@ -41,6 +47,7 @@ class Order:
     profile: str
     example: bool = False
     leave_open: bool = False
+    leave_out: frozenset[str] = frozenset()
     licence: str = ""
     languages: tuple[str, ...] = ()
     date: str | None = None
@@ -51,13 +58,18 @@ class Order:
 
 @dataclass(frozen=True)
 class Reviewed:
-    """One version with its set, its candidate and run, and which reviewers are no persons."""
+    """The newest version of a candidate with its set and run, and the versions before it.
+
+    `demonstrators` are the reviewers who are no persons, `gone` those who are revoked.
+    """
 
     version: ReviewedVersion
     of_set: SetRecord
     dossier: Dossier
     run: RunRecord
+    earlier: tuple[ReviewedVersion, ...] = ()
     demonstrators: frozenset[str] = frozenset()
+    gone: frozenset[str] = frozenset()
 
     @property
     def votes(self) -> dict[str, Vote]:
@@ -89,7 +101,7 @@ def freeze(workspace: Workspace, out: Path, order: Order, more: MoreFiles | None
     The same state gives the same bytes. Raises ReleaseRefused with every reason, ReviewError where
     nothing was approved.
     """
-    reviewed = read_reviewed(workspace.database)
+    reviewed = _without(read_reviewed(workspace.database), order.leave_out)
     approved = [one for one in reviewed if one.version.closing is Closing.APPROVED]
     if not approved:
         raise ReviewError(
@@ -113,23 +125,36 @@ def freeze(workspace: Workspace, out: Path, order: Order, more: MoreFiles | None
     return Frozen(len(approved), diff)
 
 
+def _without(reviewed: Sequence[Reviewed], left_out: frozenset[str]) -> list[Reviewed]:
+    if unknown := sorted(left_out - {one.id for one in reviewed}):
+        raise ReviewError(
+            f"No item under review has the id {unknown[0]!r}.", "Name ids as the faults do."
+        )
+    return [one for one in reviewed if one.id not in left_out]
+
+
 def read_reviewed(database: Path) -> list[Reviewed]:
     """Return every version that was not replaced, by candidate."""
     with ReviewDesk(database) as desk, RunStore(database) as runs:
-        sets = {record.name: record for record in desk.sets()}
+        board = desk.board()
         made_by = {run.ordinal: run for run in runs.runs()}
-        nobody = frozenset(r.id for r in desk.reviewers() if r.is_demonstration)
+        nobody = frozenset(r.id for r in board.reviewers if r.is_demonstration)
+        versions: dict[str, list[ReviewedVersion]] = {}
+        for version in board.versions:
+            versions.setdefault(version.item.candidate_key, []).append(version)
         return [
             Reviewed(
-                version,
-                sets[version.set_name],
+                newest,
+                board.sets[newest.set_name],
                 dossier,
                 made_by[dossier.outcome.target.run],
+                tuple(earlier),
                 nobody,
+                revoked(board),
             )
-            for version in desk.versions()
-            if version.closing is not Closing.REPLACED
-            for dossier in (runs.dossier(version.item.candidate_key),)
+            for key, (*earlier, newest) in versions.items()
+            if newest.closing is not Closing.REPLACED
+            for dossier in (runs.dossier(key),)
         ]
 
 
@@ -140,7 +165,9 @@ def release_facts(
     models = _models(approved)
     profile, form = load_profile(order.profile), load_review(order.profile)
     seeds = {one.run.seed for one in approved}
-    complete = [one for one in reviewed if outcome_of(one.version, one.of_set) is not None]
+    ended = [
+        one.version.closing or outcome_of(one.version, one.of_set, one.gone) for one in reviewed
+    ]
     return ReleaseFacts(
         name=order.name,
         version=order.version,
@@ -159,7 +186,7 @@ def release_facts(
         gates=_gates(approved),
         review=ReviewFacts(
             reviewers_per_item=min(one.of_set.reviewers_per_item for one in approved),
-            items_reviewed=len(complete),
+            items_reviewed=sum(outcome is not None for outcome in ended),
             demonstration=any(one.is_demonstration for one in approved),
         ),
         licence=order.licence,
@@ -174,7 +201,7 @@ def _review_faults(reviewed: Sequence[Reviewed], order: Order) -> Iterator[Fault
         closing = one.version.closing
         votes = one.votes
         if closing is None and not order.leave_open:
-            needed = one.of_set.reviewers_per_item
+            needed = wanted(one.version, one.of_set, one.gone)
             yield _fault(one, f"its review is open: {len(votes)} of {needed} verdicts")
         if closing is Closing.APPROVED:
             if not is_unanimous(votes, one.of_set):
@@ -182,9 +209,21 @@ def _review_faults(reviewed: Sequence[Reviewed], order: Order) -> Iterator[Fault
                 yield _fault(one, f"{approving} of {len(votes)} reviewers approve it")
             if one.is_demonstration and not order.example:
                 yield _fault(one, "its votes are a demonstration and come from no person")
-            for gate in one.version.gates:
-                if gate.outcome is GateOutcome.BLOCK:
-                    yield _fault(one, f"the {gate.gate} gate keeps it out: {gate.detail}")
+            yield from _gate_faults(one)
+
+
+def _gate_faults(one: Reviewed) -> Iterator[Fault]:
+    """Yield the gates that block the item; an edit does not open them, only their next run does."""
+    for gate in one.version.gates:
+        if gate.outcome is GateOutcome.BLOCK:
+            yield _fault(one, f"the {gate.gate} gate keeps it out: {gate.detail}")
+    found = {g.gate: (v.item.version, g.outcome) for v in one.earlier for g in v.gates}
+    for name in sorted(found.keys() - {gate.gate for gate in one.version.gates}):
+        number, outcome = found[name]
+        if outcome is GateOutcome.BLOCK:
+            newest = one.version.item.version
+            problem = f"blocked version {number} and has not been run on version {newest}"
+            yield _fault(one, f"the {name} gate {problem}")
 
 
 def _refused(faults: Sequence[Fault]) -> ReleaseRefused:
@@ -217,13 +256,18 @@ def _joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {name: ", ".join(sorted(values)) for name, values in sorted(found.items())}
 
 
-def _gates(approved: Sequence[Reviewed]) -> dict[str, Literal["passed", "not_run"]]:
-    names = {LEAKAGE, *(gate.gate for one in approved for gate in one.version.gates)}
-    passed = {
-        name: all(name in {gate.gate for gate in one.version.gates} for one in approved)
-        for name in sorted(names)
+def _gates(approved: Sequence[Reviewed]) -> dict[str, GateResult]:
+    found = [{gate.gate: gate.outcome for gate in one.version.gates} for one in approved]
+    return {
+        name: _gate_result([of_item.get(name) for of_item in found])
+        for name in sorted({LEAKAGE}.union(*found))
     }
-    return {name: "passed" if everywhere else "not_run" for name, everywhere in passed.items()}
+
+
+def _gate_result(outcomes: Sequence[GateOutcome | None]) -> GateResult:
+    if None in outcomes:
+        return "not_run"
+    return "passed" if set(outcomes) == {GateOutcome.PASSED} else "warned"
 
 
 def _mark(database: Path, approved: Sequence[Reviewed]) -> None:

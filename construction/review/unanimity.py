@@ -1,9 +1,9 @@
 """When an item counts as approved: N distinct reviewers, all three verdicts, nobody against."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from psychemme.vocabulary import Closing, VoteKind
-from state.review_values import ReviewedVersion, SetRecord, Vote
+from state.review_values import Board, ReviewedVersion, SetRecord, Vote
 
 
 def counted_votes(version: ReviewedVersion, of_set: SetRecord) -> dict[str, Vote]:
@@ -21,10 +21,38 @@ def counted_votes(version: ReviewedVersion, of_set: SetRecord) -> dict[str, Vote
     return standing
 
 
-def outcome_of(version: ReviewedVersion, of_set: SetRecord) -> Closing | None:
-    """Return how the review of a version ends, None while verdicts are missing."""
+def revoked(board: Board) -> frozenset[str]:
+    """Return the reviewers who can vote no more."""
+    return frozenset(one.id for one in board.reviewers if one.revoked_at is not None)
+
+
+def voters(version: ReviewedVersion, of_set: SetRecord, gone: Collection[str]) -> set[str]:
+    """Return who has a verdict that counts, or may still give one: neither skipped nor is `gone`.
+
+    A verdict that counts stays one, whoever cast it. Once a set has been discussed no further one
+    counts.
+    """
+    counted = set(counted_votes(version, of_set))
+    if of_set.discussed_at is not None:
+        return counted
+    skipped = {n for n, vote in version.standing().items() if vote.kind is VoteKind.SKIP}
+    return counted | ({a.reviewer_id for a in version.assigned} - skipped).difference(gone)
+
+
+def wanted(version: ReviewedVersion, of_set: SetRecord, gone: Collection[str]) -> int:
+    """Return how many verdicts end a review: of everybody asked, and of enough reviewers."""
+    return max(of_set.reviewers_per_item, len(voters(version, of_set, gone)))
+
+
+def outcome_of(
+    version: ReviewedVersion, of_set: SetRecord, gone: Collection[str]
+) -> Closing | None:
+    """Return how the review of a version ends, None while verdicts are missing.
+
+    `gone` are the reviewers who are revoked.
+    """
     votes = counted_votes(version, of_set)
-    if len(votes) < of_set.reviewers_per_item:
+    if len(votes) < wanted(version, of_set, gone):
         return None
     return Closing.APPROVED if is_unanimous(votes, of_set) else Closing.REJECTED
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import ValidationError, model_validator
 
 from construction.review.ratings import Dimension, Rating
 from construction.review.unanimity import counted_votes
 from psychemme.answers import option_set
-from psychemme.canonical import digest
+from psychemme.canonical import digest, strict_json
 from psychemme.episode import Value
 from psychemme.errors import ReviewError
 from psychemme.items import Answer
@@ -38,6 +38,15 @@ class VoteRow(Value):
     comment: str = ""
     skipped: SkipReason | None = None
 
+    @model_validator(mode="after")
+    def _no_text_holds_nul(self) -> "VoteRow":
+        # Not every database can store it.
+        if "\0" in self.comment or any(
+            "\0" in text for text in option_set(self.blind_answer or [])
+        ):
+            raise ValueError("a text holds a NUL character")
+        return self
+
     def ballot(self) -> Ballot:
         """Return the row as a ballot; the same row always gives the same request id."""
         return Ballot(
@@ -56,16 +65,19 @@ def read_votes(path: Path) -> list[VoteRow]:
     """Return the votes in a JSONL file; raises ReviewError naming every line that is none."""
     try:
         # Not splitlines(): a comment may hold what Unicode takes for the end of a line.
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ReviewError(f"{path} cannot be read: {error}.", "Name a JSONL file.") from error
     rows, faults = [], []
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                rows.append(VoteRow.model_validate_json(line))
+                rows.append(VoteRow.model_validate_json(line, strict=True))
+                strict_json(line)
             except ValidationError as error:
                 faults.append(f"line {number}: {first_fault(error)}")
+            except ValueError as error:
+                faults.append(f"line {number}: {error}")
     if faults:
         raise ReviewError(f"{path} cannot be read: {named_faults(faults)}.", _SHAPE)
     return rows

@@ -1,7 +1,8 @@
 """How reviewers work: how much they have done, how fast, and what a curator should ask about.
 
 A flag is a reason to talk to a reviewer, never a ground to drop a vote. Seconds are those between
-opening an item and the reviewer's first verdict on it: before the own answer, and after it.
+opening an item and the reviewer's first verdict on it: before the own answer, and after it. Where
+none were taken, as on votes cast elsewhere, nothing is said of the pace.
 """
 
 import math
@@ -33,6 +34,7 @@ class Flag(StrEnum):
 
     TOO_FAST = "too_fast"
     HALF_WATCHED = "half_watched"
+    ANSWERED_EARLY = "answered_early"
     ALWAYS_THE_SAME = "always_the_same"
     BLIND_DIFFERS = "blind_differs"
 
@@ -43,6 +45,9 @@ RULES: Mapping[Flag, str] = {
         f"of the episode) whose modified z-score among all verdicts is below {LEAST_Z}."
     ),
     Flag.HALF_WATCHED: f"A verdict after less than {ENOUGH_WATCHED:.0%} of the episode was played.",
+    Flag.ANSWERED_EARLY: (
+        f"A blind answer committed after less than {ENOUGH_WATCHED:.0%} of the episode was played."
+    ),
     Flag.ALWAYS_THE_SAME: (
         f"{ENOUGH_VERDICTS} or more items judged, and the three verdicts alike on every one, while "
         "somebody else judged one of them otherwise."
@@ -58,9 +63,9 @@ RULES: Mapping[Flag, str] = {
 class Workload:
     """What a reviewer has to do and has done; replaced versions are left out.
 
-    `done` verdicts and `skipped` stand now. `seconds` is the median to a verdict, `matching` the
-    fraction of `blind` choice answers that equal the reference; None where there is none. `flags`
-    hold how many items each flag concerns.
+    `done` verdicts and `skipped` stand now. `seconds` is the median to a verdict of those timed,
+    `matching` the fraction of `blind` choice answers that equal the reference; None where there is
+    none. `flags` hold how many items each flag concerns.
     """
 
     reviewer: ReviewerRecord
@@ -78,7 +83,7 @@ class _Act:
     """One reviewer's standing verdict on one version."""
 
     reviewer: str
-    seconds: float
+    seconds: float | None
     duration: float
     watched: float
     vote: Vote
@@ -99,22 +104,24 @@ def workloads(
 
 
 def vote_flags(version: ReviewedVersion, reviewer: str, duration: float) -> tuple[Flag, ...]:
-    """Return the flags that one standing verdict raises by itself."""
-    for act in _acts(version, {_episode(version): duration}):
-        if act.reviewer == reviewer:
-            short = (Flag.TOO_FAST,) if act.seconds < act.duration else ()
-            return (*short, Flag.HALF_WATCHED) if act.watched < ENOUGH_WATCHED else short
-    return ()
+    """Return the flags that one blind answer and the standing verdict raise by themselves."""
+    acts = [a for a in _acts(version, {_episode(version): duration}) if a.reviewer == reviewer]
+    raised = {
+        Flag.TOO_FAST: any(act.seconds is not None and act.seconds < duration for act in acts),
+        Flag.HALF_WATCHED: any(act.watched < ENOUGH_WATCHED for act in acts),
+        Flag.ANSWERED_EARLY: reviewer in _early(version),
+    }
+    return tuple(flag for flag, is_raised in raised.items() if is_raised)
 
 
 def seconds_to_verdict(version: ReviewedVersion, reviewer: str) -> float | None:
-    """Return the seconds a reviewer took to the first verdict, None where there is none."""
+    """Return the seconds a reviewer took to the first verdict, None where none are known."""
     votes = version.votes.get(reviewer, ())
     first = next((vote for vote in votes if vote.kind is VoteKind.VERDICT), None)
     if first is None:
         return None
     own = version.answers.get(reviewer)
-    return first.seconds + (own.seconds if own else 0.0)
+    return first.seconds + (own.seconds if own else 0.0) or None
 
 
 def _workload(
@@ -127,9 +134,11 @@ def _workload(
     mine = [act for act in acts if act.reviewer == reviewer.id]
     own = [right for who, right in blind if who == reviewer.id]
     others = [right for who, right in blind if who != reviewer.id]
+    seconds = [act.seconds for act in mine if act.seconds is not None]
     counts = {
         Flag.TOO_FAST: hurried[reviewer.id],
         Flag.HALF_WATCHED: sum(act.watched < ENOUGH_WATCHED for act in mine),
+        Flag.ANSWERED_EARLY: sum(reviewer.id in _early(version) for version in versions),
         Flag.ALWAYS_THE_SAME: len(mine) if _never_varies(mine) else 0,
         Flag.BLIND_DIFFERS: own.count(False) if _far_below(own, others) else 0,
     }
@@ -138,7 +147,7 @@ def _workload(
         assigned=sum(a.reviewer_id == reviewer.id for v in versions for a in v.assigned),
         done=len(mine),
         skipped=sum(_skips(version, reviewer.id) for version in versions),
-        seconds=median(act.seconds for act in mine) if mine else None,
+        seconds=median(seconds) if seconds else None,
         blind=len(own),
         matching=_share(own),
         flags={flag: count for flag, count in counts.items() if count},
@@ -154,7 +163,7 @@ def _acts(version: ReviewedVersion, durations: Mapping[EpisodeKey, float]) -> It
         own = version.answers.get(name)
         yield _Act(
             reviewer=name,
-            seconds=seconds_to_verdict(version, name) or 0.0,
+            seconds=seconds_to_verdict(version, name),
             duration=durations[_episode(version)],
             watched=max(vote.watched, own.watched if own else 0.0),
             vote=vote,
@@ -163,13 +172,26 @@ def _acts(version: ReviewedVersion, durations: Mapping[EpisodeKey, float]) -> It
 
 
 def _hurried(acts: Sequence[_Act]) -> Iterator[_Act]:
-    paces = [math.log(max(act.seconds, 0.1) / max(act.duration, 0.1)) for act in acts]
-    middle = median(paces) if paces else 0.0
-    spread = median(abs(pace - middle) for pace in paces) if paces else 0.0
-    for act, pace in zip(acts, paces, strict=True):
+    timed = [
+        (act, math.log(max(act.seconds, 0.1) / max(act.duration, 0.1)))
+        for act in acts
+        if act.seconds is not None
+    ]
+    middle = median(pace for _, pace in timed) if timed else 0.0
+    spread = median(abs(pace - middle) for _, pace in timed) if timed else 0.0
+    for act, pace in timed:
         is_outlier = spread > 0 and _MAD_TO_SD * (pace - middle) / spread < LEAST_Z
-        if act.seconds < act.duration or is_outlier:
+        if pace < 0 or is_outlier:
             yield act
+
+
+def _early(version: ReviewedVersion) -> set[str]:
+    """Return who committed a blind answer without having watched enough."""
+    return {
+        name
+        for name, own in version.answers.items()
+        if not own.is_unblinded and own.watched < ENOUGH_WATCHED
+    }
 
 
 def _blind_matches(version: ReviewedVersion) -> Iterator[tuple[str, bool]]:

@@ -26,7 +26,8 @@ def verify(
         print_json({"faults": faults, "counts": dict(found.counts), "notes": list(found.notes)})
     else:
         if found.faults:
-            table = Table("file", "where", "rule", Column("fault", overflow="fold"), title="Faults")
+            columns = ("file", "where", "rule", "fault")
+            table = Table(*(Column(name, overflow="fold") for name in columns), title="Faults")
             for fault in found.faults:
                 table.add_row(*map(plain, (fault.file, fault.where, fault.rule, fault.problem)))
             out.print(table)

@@ -25,6 +25,8 @@ from psychemme.release.versions import parse_version
 _TEMPLATES = Path(__file__).parent / "templates"
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~$#])")
 _LINK = re.compile(r"https?://[^\s<>|\\`]+")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the start of a formula, or strips before looking for one."""
 _BLANK_LINES = re.compile(r"\n{3,}")
 _SIZES = (1_000, 10_000, 100_000)
 _SIZE_NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M")
@@ -67,12 +69,23 @@ def errata_page(facts: ReleaseFacts, errata: Sequence[ErratumRow]) -> bytes:
 
 
 def licences(rows: Iterable[Terms], canary: str) -> bytes:
-    """Return `licences.csv`; the canary is a column, so that the file stays a plain table."""
+    """Return `licences.csv`; the canary is a column, so that the file stays a plain table.
+
+    It is made for spreadsheets: a text that one would compute is led by an apostrophe.
+    """
     text = io.StringIO(newline="")
-    table = csv.DictWriter(text, [*Terms.model_fields, "canary"], lineterminator="\n")
+    columns = [*Terms.model_fields, "canary"]
+    # All is quoted, for a carriage return alone would else end a row.
+    table = csv.DictWriter(text, columns, lineterminator="\n", quoting=csv.QUOTE_ALL)
     table.writeheader()
-    table.writerows(row.model_dump() | {"canary": canary} for row in rows)
+    for row in rows:
+        cells = row.model_dump() | {"canary": canary}
+        table.writerow({column: _as_text(cell) for column, cell in cells.items()})
     return text.getvalue().encode()
+
+
+def _as_text(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
 def terms(composition: Composition) -> list[Terms]:

@@ -7,7 +7,7 @@ from math import inf
 
 from psychemme.answers import fits, option_set
 from psychemme.release.faults import EPISODES, QUESTIONS, REFERENCES, Fault, Rule
-from psychemme.release.rows import EpisodeRow, QuestionRow, ReferenceRow
+from psychemme.release.rows import EpisodeRow, QuestionRow, ReferenceRow, ReleaseFacts
 from psychemme.vocabulary import Format
 
 TOLERANCE = 0.001
@@ -63,6 +63,18 @@ def reference_faults(
         yield from _answer(row, asked[name])
         if (episode := episodes.get(asked[name].episode_id)) is not None:
             yield from _cues(row, episode.duration)
+
+
+def review_faults(file: str, facts: ReleaseFacts) -> Iterator[Fault]:
+    """Yield what no person reviewed, though `file`, its manifest, does not say it is an example."""
+    if facts.example:
+        return
+    if facts.review is None or not facts.review.reviewers_per_item:
+        problem = "nobody reviewed the items; only an example release may say so"
+        yield Fault(file=file, rule=Rule.REVIEW, problem=problem)
+    elif facts.review.demonstration:
+        problem = "demonstration votes freeze only into an example release"
+        yield Fault(file=file, rule=Rule.REVIEW, problem=problem)
 
 
 def same_text(text: str) -> str:

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from psychemme.errors import ReleaseError
 from psychemme.release.cards import card, errata_page, licences, terms
-from psychemme.release.checks import release_faults
+from psychemme.release.checks import release_faults, review_faults
 from psychemme.release.diff import ReleaseDiff, Rows, diff_rows, rows_of
 from psychemme.release.errata import Erratum, errata_faults, erratum_rows
 from psychemme.release.faults import PUBLIC_MANIFEST, QUESTIONS, Fault, ReleaseRefused, Rule
@@ -135,14 +135,7 @@ def _public_files(
 def _facts_faults(facts: ReleaseFacts, questions: Sequence[QuestionRow]) -> Iterator[Fault]:
     if not questions:
         yield Fault(file=QUESTIONS, rule=Rule.MISSING, problem="there is no question")
-    if facts.example:
-        return
-    if facts.review is None or not facts.review.reviewers_per_item:
-        problem = "nobody reviewed the items; only an example release may say so"
-        yield Fault(file=PUBLIC_MANIFEST, rule=Rule.REVIEW, problem=problem)
-    elif facts.review.demonstration:
-        problem = "demonstration votes freeze only into an example release"
-        yield Fault(file=PUBLIC_MANIFEST, rule=Rule.REVIEW, problem=problem)
+    yield from review_faults(PUBLIC_MANIFEST, facts)
 
 
 def _version_faults(

@@ -14,12 +14,15 @@ from psychemme.items import Answer, Cue, KeyPoint, Option
 from psychemme.vocabulary import Capability, Format
 
 FORMAT_VERSION = "1.1"
+KNOWN_VERSIONS = ("1.0", FORMAT_VERSION)
+"""The versions of which all keys are known here."""
+GateResult = Literal["passed", "warned", "not_run"]
 
 
 class Row(BaseModel):
     """A frozen row; unknown keys are ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class Line(Row):
@@ -129,8 +132,8 @@ class ReleaseFacts(Row):
 
     `example` marks a release that is made for demonstration and measures nothing. `versions` are
     those of taxonomy, prompts and tools; `models` maps each agent to the model that made the items;
-    `gates` says of each gate whether every item passed it or it was never run. `licence` (an SPDX
-    id), `languages` (BCP 47) and `date` (YYYY-MM-DD) are the release's own.
+    `gates` says of each gate whether every item passed it, it warned of one, or it was not run on
+    all. `licence` (an SPDX id), `languages` (BCP 47) and `date` (YYYY-MM-DD) are the release's own.
     """
 
     name: str = Field(min_length=1)
@@ -142,7 +145,7 @@ class ReleaseFacts(Row):
     versions: dict[str, str] = {}
     seed: int | None = None
     models: dict[str, str] = {}
-    gates: dict[str, Literal["passed", "not_run"]] = {}
+    gates: dict[str, GateResult] = {}
     review: ReviewFacts | None = None
     licence: str = ""
     languages: tuple[str, ...] = ()

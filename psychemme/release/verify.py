@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from psychemme.errors import ReleaseError
-from psychemme.release.checks import release_faults
+from psychemme.release.checks import release_faults, review_faults
 from psychemme.release.clips import Measure, media_faults
 from psychemme.release.errata import errata_row_faults
 from psychemme.release.faults import (
@@ -20,7 +20,7 @@ from psychemme.release.faults import (
     Rule,
 )
 from psychemme.release.folder import PARTS, Folder
-from psychemme.release.parse import Parsed, parse_rows
+from psychemme.release.parse import Parsed, has_sums, is_known, parse_rows
 from psychemme.release.rows import (
     EpisodeRow,
     ErratumRow,
@@ -61,9 +61,16 @@ def verify_release(
     if media is not None and measure is not None:
         faults += media_faults(rows.episodes, media, measure)
     looked = {"files": len(folder.paths)} | counts(rows.questions, rows.episodes)
-    notes = () if folder.has_private else ("The private part is absent: references unchecked.",)
+    notes = list(_notes(folder))
     ordered = sorted(dict.fromkeys(faults), key=lambda f: (f.file, f.where, f.rule, f.problem))
-    return Verification(tuple(ordered), looked, notes)
+    return Verification(tuple(ordered), looked, tuple(notes))
+
+
+def _notes(folder: Folder) -> Iterator[str]:
+    if not folder.has_private:
+        yield "The private part is absent: references unchecked."
+    for version in {m.format_version for m in folder.manifests.values() if not is_known(m)}:
+        yield f"Format version {version} is newer than this program: unknown keys unchecked."
 
 
 class _Rows:
@@ -74,6 +81,7 @@ class _Rows:
         self._data = folder.contents()
         manifest = next(iter(folder.manifests.values()), None)
         self._canary = manifest.canary if manifest else None
+        self._is_known = manifest is not None and is_known(manifest)
         self.version = manifest.version if manifest else ""
         self.questions = self._read(QUESTIONS, QuestionRow)
         self.episodes = self._read(EPISODES, EpisodeRow)
@@ -87,15 +95,18 @@ class _Rows:
         parsed, faults = parse_rows(name, self._data.get(name, b""), kind)
         self.faults += faults
         for one in parsed:
-            self._check_canary(name, one)
+            self._check(name, one)
         return [one.row for one in parsed]
 
-    def _check_canary(self, name: str, one: Parsed[R]) -> None:
+    def _check(self, name: str, one: Parsed[R]) -> None:
+        where = f"line {one.line}"
         if self._canary and one.canary != self._canary:
-            self._note(name, f"line {one.line}", "carries another canary, or none")
+            self._note(name, where, "carries another canary, or none")
+        for key in one.unknown if self._is_known else ():
+            self._note(name, where, f"has the unknown key {key}", Rule.FORMAT)
 
-    def _note(self, file: str, where: str, problem: str) -> None:
-        self.faults.append(Fault(file=file, where=where, rule=Rule.CANARY, problem=problem))
+    def _note(self, file: str, where: str, problem: str, rule: Rule = Rule.CANARY) -> None:
+        self.faults.append(Fault(file=file, where=where, rule=rule, problem=problem))
 
 
 def _manifest_faults(folder: Folder, rows: _Rows) -> Iterator[Fault]:
@@ -103,6 +114,9 @@ def _manifest_faults(folder: Folder, rows: _Rows) -> Iterator[Fault]:
         name = PARTS[part]
         if manifest.part != part:
             yield _manifest_fault(name, f"says it is the {manifest.part} part")
+        # Format 1.0 did not say how items were reviewed.
+        if has_sums(manifest) or manifest.review:
+            yield from review_faults(name, manifest)
         if manifest.capabilities != (found := declared(rows.questions)):
             yield _manifest_fault(name, f"declares other capabilities than {' '.join(found)}")
         for what, number in _unequal(manifest.counts, counts(rows.questions, rows.episodes)):

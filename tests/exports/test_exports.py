@@ -149,7 +149,21 @@ def test_the_table_for_vlmevalkit_has_its_columns(exported):
     assert [row["answer"] for row in rows[:3]] == ["C", "BD", ""]
     assert "\n" in rows[0]["prompt"]
     public = exported["vlmevalkit", False][1] / "psychemme_synthetic.tsv"
-    assert "answer" not in public.read_text("utf-8").partition("\n")[0].split("\t")
+    with public.open(encoding="utf-8", newline="") as file:
+        assert "answer" not in next(csv.reader(file, delimiter="\t"))
+
+
+def test_no_text_ends_a_row_of_the_table_for_vlmevalkit(tmp_path):
+    questions, episodes, references = make_rows(3)
+    texts = [o.model_copy(update={"text": f'{o.id}\r"\t\n='}) for o in questions[0].options]
+    questions[0] = questions[0].model_copy(update={"question": "a\rb\tc", "options": tuple(texts)})
+    facts = ReleaseFacts.model_validate(FACTS)
+    write_release(tmp_path / "release", facts, questions, episodes, references)
+    export(tmp_path / "release", "vlmevalkit", tmp_path / "out")
+    with (tmp_path / "out" / "psychemme_synthetic.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert [row["item_id"] for row in rows] == [row.id for row in questions]
+    assert (rows[0]["question"], rows[0]["B"]) == ("a\rb\tc", texts[1].text)
 
 
 def hostile_release(root: Path) -> Path:

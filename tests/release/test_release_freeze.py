@@ -195,6 +195,26 @@ def test_a_hostile_text_is_text_in_figures_and_tables(hostile: Path) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_no_text_ends_a_row_of_the_table_or_is_computed(tmp_path: Path) -> None:
+    questions, episodes, references = make_rows()
+    given = {
+        "source": '=HYPERLINK("x")\rX',
+        "licence": "CC0\r=1+1",
+        "consent": '-\n,;\t"',
+        "url": "@x",
+    }
+    episodes = [row.model_copy(update=given) for row in episodes]
+    write_frozen(tmp_path / "out", SAID, questions, episodes, references)
+    path = tmp_path / "out/public/licences.csv"
+    (row,) = csv.DictReader(path.open(newline="", encoding="utf-8"))
+    formula = {"source", "consent", "url"}
+    assert {name: row[name] for name in given} == {
+        name: f"'{text}" if name in formula else text for name, text in given.items()
+    }
+    assert read_release(tmp_path / "out").episodes["e0000"].source == given["source"]
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_the_table_of_licences_has_a_row_for_each_terms(tmp_path: Path) -> None:
     questions, episodes, references = make_rows()
     episodes[0] = episodes[0].model_copy(update={"licence": "CC-BY-4.0", "url": "https://x.org/"})

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import random
 import shutil
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from psychemme.errors import MediaError, ReleaseError
 from psychemme.items import Option
 from psychemme.release.faults import Rule
 from psychemme.release.freeze import Erratum, ReleaseFacts, release_faults, write_frozen
+from psychemme.release.read import read_release
 from psychemme.release.rows import EpisodeRow, QuestionRow, ReferenceRow
 from psychemme.release.sums import sums_file
 from psychemme.release.verify import verify_release
@@ -68,6 +70,9 @@ def flips(root: Path) -> Iterator[tuple[Path, int]]:
 def test_a_flipped_byte_of_any_file_names_the_file(root: Path) -> None:
     for path, position in flips(root):
         check_flip(root, path, position, 1 << position % 8)
+    # The first sum, of a manifest, which no other list has.
+    sums = root / "SHA256SUMS"
+    check_flip(root, sums, sums.read_text().index("\n") + 1, 1)
 
 
 @settings(deadline=None)
@@ -117,6 +122,34 @@ def test_a_file_that_is_not_listed_is_named(root: Path, name: str) -> None:
     assert found(root) == [(name, "", Rule.EXTRA)]
 
 
+def link_out(path: Path) -> None:
+    """Put the file outside, and a link to it in its place."""
+    held = path.rename(path.parents[2] / "held")
+    path.symlink_to(held)
+
+
+ODD: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "broken link": ("public/evil", lambda path: path.symlink_to("/nonexistent")),
+    "link to a file": ("public/evil", lambda path: path.symlink_to(path.parent / "README.md")),
+    "link to a folder": ("evil", lambda path: path.symlink_to("/etc")),
+    "listed link out of the release": (R, link_out),
+    "listed folder out of the release": ("public/figures", link_out),
+    "pipe": ("public/pipe", os.mkfifo),
+    "empty folder": ("public/figures/empty", Path.mkdir),
+    "folder in place of a file": (
+        "public/README.md",
+        lambda path: (path.unlink(), path.mkdir()),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_what_is_neither_a_file_nor_its_folder_is_named(root: Path, case: str) -> None:
+    name, make = ODD[case]
+    make(root / name)
+    assert (name, "", Rule.EXTRA) in found(root)
+
+
 def test_a_file_is_not_smuggled_in_by_one_list_alone(root: Path) -> None:
     (root / "public" / "more.txt").write_text(SAID.canary)
     path = root / "public" / "manifest.json"
@@ -144,6 +177,80 @@ def test_rubbish_is_named_line_by_line(root: Path) -> None:
     (root / Q).write_bytes("\n".join(lines).encode("latin-1"))
     faults = found(root)
     assert {(Q, f"line {n}", Rule.FORMAT) for n in range(1, 6)} <= set(faults)
+
+
+def sealed_again(root: Path, name: str, old: str, new: str) -> None:
+    """Change a text in a file, and make every checksum fit."""
+    path, folder = root / name, root / name.partition("/")[0]
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    if path.name in manifest["files"]:
+        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        rewrite(root, f"{folder.name}/manifest.json", files=manifest["files"] | {path.name: sha256})
+    held = {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*.*")}
+    (root / "SHA256SUMS").write_bytes(sums_file(held, SAID.canary))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        (E, '"source_start":null', '"source_start":NaN', "NaN is not a finite number"),
+        (E, '"source_start":null', '"source_start":-Infinity', "-Infinity is not a finite"),
+        (E, '"source_start":null', '"source_start":1e999', "1e999 is not a finite number"),
+        (E, '"end":20.0', '"end":"20.0"', "end: Input should be a valid number"),
+        (E, '"text":"Could', '"speaker":"Ann","text":"Could', "unknown key transcript.speaker"),
+        (R, '"start":1.0', '"start":"1.0"', "cues.0.start: Input should be a valid number"),
+        (R, '"required":true', '"required":"yes"', "required: Input should be a valid boolean"),
+        (R, '"answer":"A"', '"answer":"B","answer":"A"', "the key 'answer' stands twice"),
+        (Q, '"capability"', '"answer":"A","capability"', "has the unknown key answer"),
+        (Q, "{", "\ufeff{", "BOM"),
+        ("public/manifest.json", "{", '{"key":{"q0000":"A"},', "has the unknown key key"),
+        ("public/manifest.json", "{", '{"part":"private",', "the key 'part' stands twice"),
+    ],
+)
+def test_what_readers_may_take_differently_is_a_fault(
+    root: Path, name: str, old: str, new: str, said: str
+) -> None:
+    sealed_again(root, name, old, new)
+    faults = [f for f in verify_release(root).faults if f.rule is Rule.FORMAT]
+    assert [(f.file, said in f.problem) for f in faults] == [(name, True)]
+
+
+def test_keys_of_a_later_minor_version_are_ignored_and_said_to_be(root: Path) -> None:
+    sealed_again(root, Q, '"capability"', '"more":1,"capability"')
+    for part in ("public", "private"):
+        sealed_again(root, f"{part}/manifest.json", '"1.1"', '"1.2"')
+    verified = verify_release(root)
+    assert verified.faults == ()
+    assert verified.notes == (
+        "Format version 1.2 is newer than this program: unknown keys unchecked.",
+    )
+    assert len(read_release(root).questions) == 24
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_fault"),
+    [
+        ({"example": False}, True),
+        ({"example": False, "review": {"demonstration": True}}, True),
+        ({"example": False, "review": {"demonstration": True}, "format_version": "1.0"}, True),
+        ({"example": False, "review": {}}, False),
+        ({"example": True, "review": {"demonstration": True}}, False),
+    ],
+)
+def test_only_an_example_may_be_unreviewed(
+    root: Path, changes: dict[str, Any], is_fault: bool
+) -> None:
+    said = {"reviewers_per_item": 5, "items_reviewed": 24, "demonstration": False}
+    review = {"review": said | changes["review"]} if "review" in changes else {}
+    named = []
+    for name in ("public/manifest.json", "private/manifest.json"):
+        rewrite(root, name, **(changes | review))
+        named.append((name, "", Rule.REVIEW))
+    assert [one for one in found(root) if one[2] is Rule.REVIEW] == (
+        sorted(named) if is_fault else []
+    )
 
 
 def changed(row: Any, **changes: Any) -> Any:

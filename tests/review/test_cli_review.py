@@ -96,6 +96,9 @@ def test_from_candidates_to_an_example_release(psychemme: Verb, tmp_path: Path) 
     assert "6 votes stored, 0 were there already" in imported
     again = psychemme("review", "import", file, "--demonstration")
     assert "0 votes stored, 6 were there already" in again
+    assert "closed: none" in psychemme("review", "close"), "two were asked and have not voted"
+    for name in ("ada", "ben"):
+        psychemme("review", "revoke", name)
     assert "closed: 3 approved" in psychemme("review", "close")
     out = tmp_path / "out.jsonl"
     assert "6 votes" in psychemme("review", "export", str(out))

@@ -235,3 +235,25 @@ def test_unblinded_and_open_answers_match_nothing():
 
 def test_every_flag_states_its_rule():
     assert set(RULES) == set(Flag)
+
+
+def test_a_vote_without_seconds_says_nothing_of_the_pace():
+    cast_elsewhere = version("1-c0", ada=vote(OK, seconds=0))
+    assert seconds_to_verdict(cast_elsewhere, "ada") is None
+    assert vote_flags(cast_elsewhere, "ada", 20.0) == ()
+    timed = version("1-c1", ada=vote(OK, seconds=40))
+    ada = loads(cast_elsewhere, timed)["ada"]
+    assert (ada.done, ada.seconds, ada.flags) == (2, 40.0, {})
+
+
+@pytest.mark.parametrize(
+    ("changes", "flags"),
+    [({"watched": 0.94}, 1), ({"watched": 0.95}, 0), ({"watched": 0, "is_unblinded": True}, 0)],
+)
+def test_a_blind_answer_before_the_clip_was_watched_is_flagged(changes, flags):
+    own = own_answer("A").model_copy(update=changes)
+    early = version(ada=vote(OK)).model_copy(update={"answers": {"ada": own}})
+    assert loads(early)["ada"].flags == ({Flag.ANSWERED_EARLY: flags} if flags else {})
+    assert vote_flags(early, "ada", 20.0) == (Flag.ANSWERED_EARLY,) * flags
+    waiting = early.model_copy(update={"votes": {}})
+    assert vote_flags(waiting, "ada", 20.0) == (Flag.ANSWERED_EARLY,) * flags

@@ -5,6 +5,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +213,14 @@ def leaking(workspace: Workspace) -> None:
             desk.record_gate(FIRST, found)
 
 
+def leaking_before_an_edit(workspace: Workspace) -> None:
+    with ReviewDesk(workspace.database) as desk:
+        desk.record_gate(FIRST, GateRecord(gate=LEAKAGE, outcome=GateOutcome.BLOCK))
+        edit(desk, question="What is asked for here?")
+        desk.record_gate(("1-c0", 2), GateRecord(gate="audit", outcome=GateOutcome.PASSED))
+    approve_all(workspace.database)
+
+
 def unlicensed(workspace: Workspace) -> None:
     approve_all(workspace.database)
     with RunStore(workspace.database) as runs, ClipStore(workspace.database) as clips:
@@ -254,6 +263,10 @@ def demonstrated(workspace: Workspace) -> None:
     [
         (not_unanimous, "c0: 2 of 3 reviewers approve it"),
         (leaking, "c0: the leakage gate keeps it out: 5 of 6 without the clip"),
+        (
+            leaking_before_an_edit,
+            "c0: the leakage gate blocked version 1 and has not been run on version 2",
+        ),
         (unlicensed, "source test: no licence is stated for 1 of its episodes"),
         (duplicated, "c1: asks the same as c0"),
         (out_of_window, "c0: cue 0 lies outside the episode"),
@@ -287,6 +300,16 @@ def test_all_reasons_are_listed_at_once(
         ": after 1.0.0, ",
     ):
         assert any(one.startswith(reason) for one in said), reason
+
+
+def test_an_item_is_left_out_by_its_id(reviewing: Workspace, tmp_path: Path) -> None:
+    approve_all(reviewing.database)
+    order = replace(ORDER, leave_out=frozenset({"c1"}))
+    assert freeze(reviewing, tmp_path / "out", order).items == 2
+    assert "c1" not in read_release(tmp_path / "out").questions
+    unknown = replace(ORDER, leave_out=frozenset({"c9"}))
+    with pytest.raises(ReviewError, match="'c9'"):
+        freeze(reviewing, tmp_path / "other", unknown)
 
 
 def test_demonstration_votes_freeze_into_an_example(reviewing: Workspace, tmp_path: Path) -> None:
@@ -323,6 +346,19 @@ def test_what_was_edited_is_what_is_frozen(reviewing: Workspace, tmp_path: Path)
     assert release.manifest.gates == {LEAKAGE: "passed"}
     assert json.loads((release.root / "public" / "extra.json").read_text())["questions"]
     assert verify_release(release.root).faults == ()
+
+
+def test_a_gate_that_warns_is_not_said_to_be_passed(workspace: Workspace, tmp_path: Path) -> None:
+    warn, passed = GateOutcome.WARN, GateOutcome.PASSED
+    ran = {"leakage": (passed, warn, passed), "audit": (warn,), "spelling": (passed,) * 3}
+    with ReviewDesk(workspace.database) as desk:
+        for gate, outcomes in ran.items():
+            for number, outcome in enumerate(outcomes):
+                desk.record_gate((f"1-c{number}", 1), GateRecord(gate=gate, outcome=outcome))
+    freeze(workspace, tmp_path / "release", ORDER)
+    said = read_release(tmp_path / "release").manifest.gates
+    assert said == {"audit": "not_run", "leakage": "warned", "spelling": "passed"}
+    assert "it warned of some" in (tmp_path / "release/public/README.md").read_text()
 
 
 def test_a_frozen_item_is_corrected_in_the_next_release(

@@ -1,14 +1,14 @@
 """N distinct reviewers, all three verdicts, nobody against; and which votes count at all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from construction.review.unanimity import counted_votes, is_unanimous, outcome_of
+from construction.review.unanimity import counted_votes, is_unanimous, outcome_of, wanted
 from psychemme.vocabulary import Approval, Closing, SetKind, SkipReason, Verdict, VoteKind
-from state.review_values import ReviewedVersion, SetRecord, Vote
+from state.review_values import AssignmentRecord, ReviewedVersion, SetRecord, Vote
 from tests.support.reviews import REVIEWERS, approval, item_version
 
 YES, NO, SKIP, BACK = "yes", "no", "skip", "back"
@@ -39,11 +39,15 @@ def vote(act: str, revision: int) -> Vote:
     return Vote(**dict(ballot), revision=revision, committed_at=revision)
 
 
-def version(votes: Mapping[str, Sequence[str]]) -> ReviewedVersion:
+def version(votes: Mapping[str, Sequence[str]], asked: Collection[str] = ()) -> ReviewedVersion:
     return ReviewedVersion(
         item=item_version("1-c0"),
         set_name="main",
         opened_at=0,
+        assigned=tuple(
+            AssignmentRecord(candidate_key="1-c0", version=1, reviewer_id=name, position=0)
+            for name in asked
+        ),
         votes={
             name: tuple(vote(act, number) for number, act in enumerate(acts, 1))
             for name, acts in votes.items()
@@ -52,7 +56,7 @@ def version(votes: Mapping[str, Sequence[str]]) -> ReviewedVersion:
 
 
 def outcome(votes: Mapping[str, Sequence[str]], **facts: int) -> Closing | None:
-    return outcome_of(version(votes), of_set(**facts))
+    return outcome_of(version(votes), of_set(**facts), ())
 
 
 def test_all_who_are_wanted_approve() -> None:
@@ -69,6 +73,30 @@ def test_nobody_is_outvoted() -> None:
     many = {name: [YES] for name in REVIEWERS[:4]}
     assert outcome(many) is Closing.APPROVED
     assert outcome(many | {"eli": [NO]}) is Closing.REJECTED
+
+
+def test_everybody_who_was_asked_is_waited_for() -> None:
+    three = {name: [YES] for name in REVIEWERS[:3]}
+    assert outcome_of(version(three, REVIEWERS), of_set(), ()) is None
+    assert wanted(version(three, REVIEWERS), of_set(), ()) == 5
+    skipped = three | {"dev": [SKIP], "eli": [NO]}
+    assert outcome_of(version(skipped, REVIEWERS), of_set(), ()) is Closing.REJECTED
+    assert outcome_of(version(three | {"dev": [NO, BACK]}, REVIEWERS), of_set(), {"eli"}) is None
+
+
+def test_whoever_is_revoked_is_not_waited_for_and_a_verdict_stays() -> None:
+    held = version({name: [YES] for name in REVIEWERS[:3]}, REVIEWERS)
+    assert outcome_of(held, of_set(), {"dev"}) is None
+    assert outcome_of(held, of_set(), {"dev", "eli"}) is Closing.APPROVED
+    against = version({"ada": [NO], "ben": [YES], "cleo": [YES]}, REVIEWERS)
+    assert outcome_of(against, of_set(), {"ada", "dev", "eli"}) is Closing.REJECTED
+    few = version({"ada": [YES], "ben": [YES]}, REVIEWERS)
+    assert outcome_of(few, of_set(), {"cleo", "dev", "eli"}) is None
+
+
+def test_nobody_is_waited_for_after_a_discussion() -> None:
+    held = version({name: [YES] for name in REVIEWERS[:3]}, REVIEWERS)
+    assert outcome_of(held, of_set(discussed_at=1), ()) is Closing.APPROVED
 
 
 def test_one_reviewer_who_votes_often_is_one() -> None:
@@ -111,9 +139,9 @@ def test_after_a_discussion_the_vote_before_it_stands(acts: list[str], stands: s
 
 def test_a_first_vote_after_the_discussion_counts_for_nothing() -> None:
     late = version({"ada": [YES], "ben": [YES]})
-    assert outcome_of(late, of_set(wanted=2, discussed_at=1)) is Closing.APPROVED
+    assert outcome_of(late, of_set(wanted=2, discussed_at=1), ()) is Closing.APPROVED
     assert counted_votes(late, of_set(wanted=2, discussed_at=0)) == {}
-    assert outcome_of(late, of_set(wanted=2, discussed_at=0)) is None
+    assert outcome_of(late, of_set(wanted=2, discussed_at=0), ()) is None
 
 
 HISTORIES = st.dictionaries(
@@ -133,5 +161,5 @@ def test_approved_means_that_every_last_word_that_counts_approves(
     assert len(counted) == len(judged)
     unanimous = len(judged) >= wanted and set(judged) == {YES}
     assert is_unanimous(counted, record) is unanimous
-    assert (outcome_of(reviewed, record) is Closing.APPROVED) is unanimous
-    assert (outcome_of(reviewed, record) is None) is (len(judged) < wanted)
+    assert (outcome_of(reviewed, record, ()) is Closing.APPROVED) is unanimous
+    assert (outcome_of(reviewed, record, ()) is None) is (len(judged) < wanted)

@@ -231,6 +231,11 @@ def test_answers_are_kept_in_the_shape_of_their_format(database: Path) -> None:
         ('{"candidate_id":"x","reviewer":"a","skipped":"bored"}', "line 2: skipped: "),
         ('{"candidate_id":"x","reviewer":"a","comment":"\\ud800"}', "line 2: Invalid JSON"),
         ("[" * 10_000, "line 2: Invalid JSON"),
+        ('{"candidate_id":"x","reviewer":"a","reviewer":"b"}', "the key 'reviewer' stands twice"),
+        ('{"candidate_id":"x","reviewer":"a","version":true}', "line 2: version: "),
+        ('{"candidate_id":"x","reviewer":"a","version":"1"}', "line 2: version: "),
+        ('{"candidate_id":"x","reviewer":"a","comment":"\\u0000"}', "a text holds a NUL"),
+        ('{"candidate_id":"x","reviewer":"a","blind_answer":["\\u0000"]}', "a text holds a NUL"),
     ],
 )
 def test_a_line_that_is_no_vote_is_named(tmp_path: Path, line: str, said: str) -> None:
@@ -250,8 +255,14 @@ def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
             read_vote_files([tmp_path / name], {})
 
 
+def test_a_mark_of_the_byte_order_is_no_part_of_the_votes(tmp_path: Path) -> None:
+    path = saved(tmp_path / "votes.jsonl", [row()])
+    path.write_text("\ufeff" + path.read_text())
+    assert read_votes(path) == [row()]
+
+
 @settings(deadline=None)
-@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40))
 def test_any_comment_survives_a_file(
     tmp_path_factory: pytest.TempPathFactory, comment: str
 ) -> None:

@@ -12,6 +12,7 @@ from construction.review.closing import close_complete, replace_version
 from construction.review.desk import item_status, item_statuses
 from construction.review.invites import invite, link, renew
 from construction.review.opening import footage_path
+from construction.review.unanimity import revoked
 from construction.review.web import curator_views as views
 from construction.review.web.bodies import Key, Version
 from construction.review.web.curator_edit import (
@@ -198,7 +199,7 @@ def revoke_link(site: SiteOf, fields: SentOf) -> Response:
 
 
 def _standing(board: Board) -> views.Standing:
-    statuses = item_statuses(board.versions, board.sets, wanting(board))
+    statuses = item_statuses(board.versions, board.sets, wanting(board), revoked(board))
     return views.Standing(board.sets, statuses)
 
 
@@ -215,7 +216,7 @@ def _item_view(site: Site, place: Place) -> views.ItemView:
     target = dossier.outcome.target
     footage = footage_path(site.workspace, target.episode_id, target.preparation)
     return views.ItemView(
-        status=item_status(version, of_set, wanting(board)),
+        status=item_status(version, of_set, wanting(board), revoked(board)),
         of_set=of_set,
         versions=versions,
         dossier=dossier,
@@ -235,8 +236,8 @@ def _versions_of(site: Site, key: str) -> tuple[ReviewedVersion, ...]:
 
 def _open_view(site: Site, place: Place) -> views.ItemView:
     view = _item_view(site, place)
-    if not view.can_be_edited:
-        raise Refusal(409, "This version is closed.", "Only an open version can be edited.")
+    if view.fixed_because:
+        raise Refusal(409, view.fixed_because, "Nothing is changed.")
     return view
 
 

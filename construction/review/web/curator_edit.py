@@ -79,12 +79,12 @@ def typed_of(item: ItemVersion) -> Typed:
     revealed, right = item.revealed, option_set(item.revealed.answer)
     return Typed(
         question=item.question,
-        decision_time="" if item.decision_time is None else f"{item.decision_time:g}",
+        decision_time="" if item.decision_time is None else _seconds(item.decision_time),
         answer="" if item.format.is_choice else str(revealed.answer),
         options=tuple(TextRow(option.text, option.id in right) for option in item.options),
         points=tuple(TextRow(point.text, point.required) for point in revealed.key_points),
         cues=tuple(
-            CueRow(f"{cue.start:g}", f"{cue.end:g}", cue.modality, cue.description)
+            CueRow(_seconds(cue.start), _seconds(cue.end), cue.modality, cue.description)
             for cue in revealed.cues
         ),
     )
@@ -95,7 +95,7 @@ def typed_from(fields: Mapping[str, Sequence[str]]) -> Typed:
 
     def text(name: str) -> str:
         sent = fields.get(name, ())
-        return sent[0].replace("\r\n", "\n").strip() if sent else ""
+        return sent[0].replace("\r\n", "\n").replace("\r", "\n").strip() if sent else ""
 
     def rows(kind: str, marks: str) -> tuple[TextRow, ...]:
         marked = set(fields.get(marks, ()))
@@ -158,6 +158,11 @@ def edited(
     if not faults and not changes(before, after):
         faults.append(FormFault("question", "Nothing is changed."))
     return (None if faults else after), faults
+
+
+def _seconds(time: float) -> str:
+    """Return the shortest text that reads as the same time, so that none changes untouched."""
+    return repr(time).removesuffix(".0")
 
 
 def _with_spares(rows: Sequence[Row], empty: Row) -> tuple[Row, ...]:
