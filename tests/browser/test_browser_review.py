@@ -354,6 +354,36 @@ def test_an_act_made_offline_is_sent_once_and_not_acknowledged_before(page, site
     assert page.votes_sent() == 1
 
 
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_what_is_not_sent_is_said_where_save_is_pressed(browser, server, site, who, size):
+    page = ReviewerPage(browser, server.address, invited(site, who), size)
+    page.open_next()
+    page.choose([1])
+    page.tab.locator("#commit").click()
+    share = page.tab.locator("#watched").inner_text()
+    assert f"You have watched {share} of the clip." in page.tab.locator("#confirm").inner_text()
+    page.tab.locator("#confirm-yes").click()
+    page.ready("#second")
+    page.watch()
+    page.approve("all fits")
+    page.tab.locator("#saved-here", has_text="Draft saved ").wait_for()
+    page.context.set_offline(True)
+    page.tab.locator("#save").click()
+    page.tab.locator("#outbox", has_text="Not sent yet").wait_for()
+    page.tab.locator("#saved-here", has_text="Not sent yet").wait_for()
+    box = page.tab.locator("#outbox").bounding_box()
+    save = page.tab.locator("#save").bounding_box()
+    assert 0 < save["y"] < save["y"] + save["height"] <= box["y"] + 1, "both are in view"
+    assert box["y"] + box["height"] <= size[1]
+    ground = "getComputedStyle(document.getElementById('save')).backgroundColor"
+    still = page.tab.evaluate(ground)
+    page.tab.locator("#save").hover(force=True)
+    assert page.tab.evaluate(ground) == still
+    page.context.set_offline(False)
+    page.tab.locator("#flash", has_text="verdict on item 1 was saved").wait_for()
+    page.close()
+
+
 def test_a_double_click_is_one_act(page, site, who):
     page.open_next()
     page.choose([1])

@@ -1,6 +1,8 @@
 """The curator's pages over HTTP: who may see them, what they show, and what they change."""
 
 import json
+import re
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,7 +15,7 @@ from starlette.testclient import TestClient
 from construction.review.desk import item_status, item_statuses
 from construction.review.web.curator import make_curator_router
 from construction.review.web.curator_diff import changes, word_diff
-from construction.review.web.curator_edit import edited, typed_of
+from construction.review.web.curator_edit import edited, typed_from, typed_of
 from construction.review.web.curator_outcomes import read_outcomes
 from construction.review.web.curator_timeline import make_timeline
 from construction.review.web.curator_views import (
@@ -216,11 +218,11 @@ def test_only_a_calibration_set_is_discussed(app, boss, desk):
 
 
 def test_a_skip_is_given_to_somebody_else(app, boss, desk):
-    send(boss, "/curator/invite", reviewer="zoe", name="Zoe")
     ada = browser(app, "ada")
     skip = {"skip_reason": "distress", "comment": "", "seconds": 1, "request_id": "skip-0001"}
     assert ada.say(f"/api/items/{ITEM}/skip", skip).status_code == 200
     assert "Assign 1 missing reviewer<" in boss.get("/curator").text
+    send(boss, "/curator/invite", reviewer="zoe", name="Zoe")
     assert send(boss, "/curator/assign").status_code == 303
     assert "zoe" in {a.reviewer_id for a in desk.version(("1-c0", 1)).assigned}
 
@@ -351,8 +353,48 @@ def test_an_edit_makes_a_version_and_voids_the_votes(app, boss, desk):
     assert "<del>" in text
     assert "清楚一些" in text
     assert ">unblinded<" in text
-    assert boss.get(f"{PAGE}/edit").status_code == 409
+    refused = boss.get(f"{PAGE}/edit")
+    assert refused.status_code == 409
+    assert "A newer version replaces this one." in refused.text
     assert boss.post(f"{PAGE}/edit", data=fields).status_code == 409
+
+
+def test_an_item_of_a_discussed_set_is_not_edited_and_the_pages_say_why(tmp_path):
+    app = make_site(tmp_path / "w", FORMS, NAMES, kind=SetKind.CALIBRATION)
+    boss = curator(app)
+    fields = form_of(boss)
+    assert send(boss, "/curator/discuss", set="main").status_code == 303
+    why = "discussed: votes on a new version would not count."
+    refused = boss.post(f"{PAGE}/edit", data=fields | {"editor": "Cu", "reason": "clearer"})
+    assert (refused.status_code, why in refused.text) == (409, True)
+    text = boss.get(PAGE).text
+    assert why in text
+    assert f"{PAGE}/edit" not in text
+
+
+def test_a_dossier_says_what_was_cast_elsewhere_and_what_was_answered_unwatched(app, boss):
+    ada, ben = browser(app, "ada"), browser(app, "ben")
+    early = {"answer": "A", "seconds": 0, "watched": 0.12, "request_id": "answer-1"}
+    assert ada.say(f"/api/items/{ITEM}/answer", early).status_code == 200
+    other = {
+        "verdicts": dict.fromkeys(map(str, Verdict), str(Approval.APPROVE)) | REJECTED,
+        "reasons": {"answer_correctness": ["other"]},
+    }
+    assert ada.vote(ITEM, seconds=0, **other).status_code == 200
+    assert ben.answer(ITEM).status_code == 200
+    text = boss.get(PAGE).text
+    assert text.count("after 12% of the clip") == 1
+    assert "<li>Something else</li>" in text
+    assert re.findall(r'data-label="Time">(.*?)</td>', text) == ["–"] * 3
+    assert "too fast" not in text
+    overview = boss.get("/curator").text
+    assert "answered early 1" in overview
+    assert "too fast 1" not in overview
+
+
+def test_the_open_format_is_not_mistaken_for_a_stage(reader):
+    assert '<span class="chip">open question</span>' in reader.get(f"/curator/items/{OPEN}").text
+    assert "open question, <bdi>" in reader.get("/curator/queue").text
 
 
 @pytest.mark.parametrize(
@@ -414,6 +456,26 @@ def test_a_form_that_is_sent_back_unchanged_changes_nothing(form):
     unsigned, faults = edited(typed, item, KB.card(item.revealed.capability), EPISODE)
     assert unsigned is None
     assert {fault.field for fault in faults} == {"editor", "reason"}
+
+
+@pytest.mark.parametrize("time", [0.1, 12.3456789, 19.99999999999, 1234.567, 1e-7])
+def test_a_time_that_nobody_touched_stays_as_it_was(time):
+    item = item_version("1-c0").model_copy(update={"decision_time": time})
+    cue = item.revealed.cues[0].model_copy(
+        update={"start": time, "end": 2 * time, "modality": "visual"}
+    )
+    item = item.model_copy(update={"revealed": item.revealed.model_copy(update={"cues": (cue,)})})
+    typed = replace(typed_of(item), question="What else?", editor="Cu", reason="clearer")
+    episode = EPISODE.model_copy(update={"duration": 9000.0})
+    after, faults = edited(typed, item, KB.card(item.revealed.capability), episode)
+    assert (faults, after.revealed.cues, after.decision_time) == ([], (cue,), time)
+
+
+def test_times_are_shown_short_and_ends_of_lines_are_one_sign():
+    item = item_version("1-c0").model_copy(update={"decision_time": 12.0})
+    assert typed_of(item).decision_time == "12"
+    typed = typed_from({"question": ["a\rb\r\nc\n"], "option-0": ["a\rb"]})
+    assert (typed.question, typed.options[0].text) == ("a\nb\nc", "a\nb")
 
 
 def test_hostile_text_is_shown_as_text_on_every_page(app, boss, desk):

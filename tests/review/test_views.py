@@ -234,6 +234,30 @@ def test_the_way_on_goes_round_and_ends():
     assert 'id="next"' not in home
 
 
+def test_what_closed_before_any_act_is_left_out_of_the_list():
+    unseen = OwnWork(item=item(is_closed=True, number=1))
+    queue = [answered(is_closed=True), unseen, OwnWork(item=item(number=2))]
+    own = views.own_list(queue)
+    assert [(place.number, place.url) for place in own.places] == [
+        (1, "/items/1-0/1"),
+        (2, "/items/1-2/1"),
+    ]
+    assert "1 of 2" in views.home_page(queue, "ada", "Ada", "token")
+    text = page(unseen, queue=queue)
+    assert "No longer in your list" in text
+    assert facts(text)["ahead"] == "/items/1-2/1"
+
+
+def test_a_decision_time_ends_what_is_judged_and_is_not_called_what_is_asked():
+    text = page(OwnWork(item=item(decision_time=20.2)))
+    said = re.sub(r"<[^>]+>", "", re.search(r'<p class="moment">.*?</p>', text)[0])
+    assert said == (
+        "Judge from what happens up to 20.2 s. "
+        "What comes after is the outcome and does not show what would have been right."
+    )
+    assert 'class="moment"' not in page(OwnWork(item=item()))
+
+
 def test_the_list_marks_calibration_and_is_kind_when_empty():
     calibration = OwnWork(item=item(is_calibration=True))
     text = views.home_page([calibration, OwnWork(item=item(number=1))], "ada", "Ada", "token")

@@ -12,7 +12,7 @@ from construction.review.invites import hash_token, renew
 from construction.review.web.app import create_app
 from construction.review.web.sessions import Visitor
 from construction.workspace import DEMO_KEY, Workspace
-from psychemme.vocabulary import Approval, Format, Verdict
+from psychemme.vocabulary import Approval, Format, SetKind, Verdict
 from state.review_desk import ReviewDesk
 from state.review_values import Vote
 from tests.support.reviews import REVIEWERS, make_review
@@ -29,13 +29,14 @@ def make_site(
     root: Path,
     forms: Sequence[Format] = (Format.SINGLE, Format.OPEN),
     names: Sequence[str] = REVIEWERS,
+    kind: SetKind = SetKind.REVIEW,
     **settings: Any,
 ) -> FastAPI:
     """Serve a workspace at `root` with one set of items, each assigned to all of `names`."""
     root.mkdir(parents=True, exist_ok=True)
     (root / "shuffle.key").write_text(DEMO_KEY)
     workspace = Workspace(root)
-    make_review(workspace.database, forms, names)
+    make_review(workspace.database, forms, names, kind)
     (root / "review").mkdir()
     footage = root / "review" / f"{EPISODE_ID}-1.mp4"
     footage.write_bytes(FOOTAGE)

@@ -23,7 +23,7 @@ from construction.review.desk import (
     disagreements,
     set_statuses,
 )
-from construction.review.rules import ENOUGH_WATCHED
+from construction.review.rules import ENOUGH_WATCHED, OTHER
 from construction.review.unanimity import counted_votes
 from construction.review.web.curator_diff import Change, changes
 from construction.review.web.curator_edit import FormFault, Typed, with_spare_rows
@@ -147,10 +147,13 @@ class ItemView:
     has_media: bool
 
     @property
-    def can_be_edited(self) -> bool:
-        """Whether a new version may replace this one."""
-        is_newest = self.status.version.closing is not Closing.REPLACED
-        return is_newest and self.of_set.discussed_at is None
+    def fixed_because(self) -> str:
+        """Why no new version may replace this one, empty where one may."""
+        if self.status.version.closing is Closing.REPLACED:
+            return "A newer version replaces this one."
+        if self.of_set.discussed_at is not None:
+            return "Its calibration set has been discussed: votes on a new version would not count."
+        return ""
 
 
 def overview_page(standing: Standing, workloads: Sequence[Workload], now: int, frame: Frame) -> str:
@@ -236,9 +239,9 @@ def edit_page(
 
 
 def reason_texts(form: ReviewForm) -> dict[str, str]:
-    """Return the text of every reason of a review form by its id."""
+    """Return the text of every reason that a review form offers by its id."""
     reasons = [reason for verdict in form.verdicts for reason in verdict.reject_reasons]
-    return {reason.id: reason.text for reason in reasons}
+    return {reason.id: reason.text for reason in reasons} | {OTHER: "Something else"}
 
 
 def item_address(place: Place) -> str:
@@ -321,6 +324,7 @@ def _environment() -> Environment:
     filters: dict[str, Callable[..., object]] = {
         "seconds": lambda value: f"{value:.1f}",
         "words": lambda code: str(code).replace("_", " "),
+        "asked": lambda form: "open question" if form == Format.OPEN else str(form),
         "percent": lambda share: f"{100 * share:.0f}%",
         "moment": _moment,
         "duration": _duration,

@@ -25,7 +25,7 @@ from construction.review.web.bodies import (
 from construction.review.web.problems import Refusal, refuse_faults
 from construction.review.web.sessions import ReviewerOf, genuine, reviewer
 from construction.review.web.site import Site, SiteOf
-from construction.review.web.views import OwnList, item_url, own_list
+from construction.review.web.views import item_url, own_list
 from psychemme.answers import option_set
 from psychemme.canonical import canonical_json, now
 from psychemme.items import Answer
@@ -135,15 +135,10 @@ def _cast(site: Site, who: str, place: Place, ballot: Ballot) -> Cast:
         raise Refusal(409, "This was sent before with other words.", "Reload the page.")
     is_done = ballot.kind is not VoteKind.WITHDRAWAL
     own = own_list(site.store.queue(who))
-    at = _url_after(own, work.item) if is_done else item_url(work.item)
+    following = own.next_after(own.number_of(work.item))
+    after = "/" if following is None else following.url
+    at = after if is_done else item_url(work.item)
     return Cast(committed_at=vote.committed_at, revision=vote.revision, next=at)
-
-
-def _url_after(own: OwnList, item: BlindItem) -> str:
-    url = item_url(item)
-    number = next((place.number for place in own.places if place.url == url), 0)
-    following = own.next_after(number)
-    return "/" if following is None else following.url
 
 
 _SAID = ("verdicts", "reasons", "comment", "skip_reason")

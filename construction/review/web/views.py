@@ -76,6 +76,11 @@ class OwnList:
         """How many need nothing more from the reviewer."""
         return sum(place.state not in _TO_DO for place in self.places)
 
+    def number_of(self, item: BlindItem) -> int:
+        """Return the number of an item, 0 where it is not in the list."""
+        url = item_url(item)
+        return next((place.number for place in self.places if place.url == url), 0)
+
     def next_after(self, number: int = 0) -> Place | None:
         """Return the first item with work left after the one at `number`, else before it."""
         ahead = [*self.places[number:], *self.places[:number]]
@@ -119,8 +124,9 @@ def state_of(work: OwnWork) -> WorkState:
 
 
 def own_list(queue: Sequence[OwnWork]) -> OwnList:
-    """Return the reviewer's queue as a numbered list."""
-    return OwnList(tuple(Place(n, work) for n, work in enumerate(queue, start=1)))
+    """Return the reviewer's queue as a numbered list, without what closed before any act on it."""
+    kept = [work for work in queue if work.answer or work.vote or not work.item.is_closed]
+    return OwnList(tuple(Place(n, work) for n, work in enumerate(kept, start=1)))
 
 
 def home_page(queue: Sequence[OwnWork], reviewer: str, name: str, csrf: str) -> str:
@@ -159,7 +165,7 @@ def review_page(
     if revealed is not None and work.answer is None:
         raise ValueError("nothing is revealed before the reviewer's own answer")
     own = own_list(queue)
-    number = next(p.number for p in own.places if p.url == item_url(work.item))
+    number = own.number_of(work.item)
     ahead = own.next_after(number)
     facts = _facts(work, episode, revealed, options_order) | {
         "reviewer": reviewer,

@@ -1,5 +1,5 @@
 // What is typed and not committed: kept in this browser at once, on the server shortly after.
-import { at, by, complain, facts, post, Retry, say, SIGNED_OUT, STALE } from "./page.js";
+import { at, complain, facts, post, Retry, SIGNED_OUT, STALE, tell } from "./page.js";
 import { drop, keep, kept } from "./store.js";
 
 const PAUSE = 800;
@@ -49,28 +49,28 @@ export class Drafts {
     if (this.ended || (this.sending && !leaving)) return;
     this.sending = true;
     this.dirty = false;
-    const slow = setTimeout(() => say(by("saved"), "Saving…"), SOON);
+    const slow = setTimeout(() => tell("Saving…"), SOON);
     const { kind, data, status } = await post(`${facts.api}/draft`, { draft: this.read() }, leaving);
     clearTimeout(slow);
     this.sending = false;
     if (kind === "done" && data.saved_at) return this.saved(data.saved_at);
     this.dirty = true;
     if (kind === "refused") return this.refused(data, status);
-    say(by("saved"), kind === "unsent" ? (navigator.onLine ? "Not saved yet: will retry" : "Offline: will retry") : "Not saved: signed out");
+    tell(kind === "unsent" ? (navigator.onLine ? "Not saved yet: will retry" : "Offline: will retry") : "Not saved: signed out");
     if (kind === "unsent") this.retry.later();
     else complain(kind === "stale" ? STALE : SIGNED_OUT);
   }
 
   saved(time) {
     this.retry.succeeded();
-    say(by("saved"), `Saved ${at(time)}`);
+    if (!this.ended) tell(`Draft saved ${at(time)}`);
     if (this.dirty) this.touch();
   }
 
   // What is wrong with the text can be mended; an item that is closed or gone takes no more drafts.
   refused(data, status) {
     this.ended = status === 404 || status === 409;
-    say(by("saved"), "Not saved");
+    tell("Not saved");
     complain(`${data.problem ?? "This draft was not stored."} ${data.action ?? ""}`, data.faults ?? []);
   }
 

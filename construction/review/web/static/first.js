@@ -13,7 +13,8 @@ export const countdown = (field, counter) => {
 };
 
 export class FirstStep {
-  constructor(draft, { changed, commit }) {
+  constructor(draft, { changed, commit, watched }) {
+    this.watched = watched;
     this.form = by("first");
     this.open = by("open-answer");
     this.inputs = [...this.form.querySelectorAll(".choice input")];
@@ -62,6 +63,9 @@ export class FirstStep {
     if (!this.isReady) return (this.open ?? this.inputs[0])?.focus();
     const chosen = this.inputs.filter((input) => input.checked).map((input) => input.parentElement.querySelector(".text").textContent);
     by("confirm-answer").textContent = this.open ? this.answer() : chosen.map((text, n) => `${[this.answer()].flat()[n]} ${text}`).join("; ");
+    const watched = this.watched();
+    by("confirm-watched").hidden = watched >= facts.enough;
+    by("confirm-watched").textContent = `You have watched ${Math.floor(100 * watched)}% of the clip.`;
     by("act").hidden = true;
     by("confirm").hidden = false;
     const yes = by("confirm-yes");

@@ -1,6 +1,6 @@
 // Acts (answer, vote, skip, withdrawal) on their way to the server. Each is kept in this browser under
 // its request id until the server says that it is committed, so that it is neither lost nor done twice.
-import { by, complain, facts, post, Retry, say, SIGNED_OUT, STALE } from "./page.js";
+import { by, complain, facts, post, Retry, say, SIGNED_OUT, STALE, tell } from "./page.js";
 import { drop, keep, kept, names, watch } from "./store.js";
 
 const requestId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -13,6 +13,9 @@ export class Outbox {
     this.busy = false;
     this.problem = "";
     this.retry = new Retry(() => this.flush());
+    // What sticks to the bottom of the page as well stands above it.
+    const rise = () => document.documentElement.style.setProperty("--outbox", `${by("outbox").offsetHeight}px`);
+    new ResizeObserver(rise).observe(by("outbox"));
     by("outbox-retry").addEventListener("click", () => this.retry.now());
     addEventListener("beforeunload", (event) => this.acts().length && event.preventDefault());
     watch("act:", (before, after) => this.changedElsewhere(before, after));
@@ -80,6 +83,7 @@ export class Outbox {
     box.hidden = !acts.length || (this.busy && !this.retry.count && !this.problem);
     box.setAttribute("aria-busy", String(this.busy));
     if (!acts.length) return say(by("outbox-text"), "");
+    if (!box.hidden && this.has(facts.place)) tell("Not sent yet");
     const list = acts.map((act) => `${act.what} on item ${act.number}`).join(", ");
     const why = navigator.onLine ? "The server cannot be reached." : "You are offline.";
     say(by("outbox-text"), `Not sent yet: ${list}. ${this.problem || `${why} It is kept here and sent as soon as possible; please leave this page open.`}`);

@@ -8,6 +8,11 @@ export const say = (element, text) => {
   if (element && element.textContent !== text) element.textContent = text;
 };
 
+// What has become of the work on this page: in the bar, and beside the button that was pressed.
+export const tell = (text) => {
+  for (const id of ["saved", "saved-here"]) say(by(id), text);
+};
+
 export const at = (microseconds) =>
   new Date(microseconds / 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
 

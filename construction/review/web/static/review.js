@@ -4,7 +4,7 @@ import { Dwell } from "./dwell.js";
 import { FirstStep } from "./first.js";
 import { find, leave } from "./flash.js";
 import { Outbox } from "./outbox.js";
-import { at, by, facts, say } from "./page.js";
+import { at, by, facts, say, tell } from "./page.js";
 import { Player } from "./player.js";
 import { SecondStep } from "./second.js";
 import { useShortcuts } from "./shortcuts.js";
@@ -38,13 +38,17 @@ const read = () => ({
 
 const outbox = new Outbox(
   (act, data) => {
-    if (act.place !== facts.place) return say(by("saved"), `Sent ${at(data.committed_at)}`);
+    if (act.place !== facts.place) return tell(`Sent ${at(data.committed_at)}`);
     if (act.what === "verdict") drafts?.forget();
     leave(act, data);
     const next = String(data.next ?? location.pathname);
     location.assign(next.startsWith("/") && !next.startsWith("//") ? next : "/");
   },
-  (act) => act.place === facts.place && lock(false),
+  (act) => {
+    if (act.place !== facts.place) return;
+    lock(false);
+    tell("Not stored");
+  },
 );
 const act = (what, path, body) => {
   const watched = player ? { watched: Math.round(1000 * player.watched()) / 1000 } : {};
@@ -52,6 +56,7 @@ const act = (what, path, body) => {
   if (!outbox.add(what, `${facts.api}/${path}`, { ...body, ...timed })) return;
   drafts?.touch();
   lock(true);
+  tell(`Sending your ${what}…`);
 };
 
 by("withdraw")?.addEventListener("click", () => act("withdrawal", "withdraw", {}));
@@ -63,7 +68,7 @@ if (by("video")) {
   const changed = () => drafts?.touch();
   step =
     facts.step === 1
-      ? new FirstStep(draft, { changed, commit: (answer) => act("answer", "answer", { answer }) })
+      ? new FirstStep(draft, { changed, commit: (answer) => act("answer", "answer", { answer }), watched: () => player.watched() })
       : new SecondStep(draft, {
           changed,
           save: (ballot) => act("verdict", "vote", ballot),
