@@ -51,8 +51,8 @@ class KeyPoint(Value):
 class Question(Value):
     """The public side of a proposal. `options` is empty for open questions.
 
-    `decision_time` is the moment in seconds a T, S or A question asks about; what follows it is
-    the outcome.
+    `decision_time` is the moment in seconds up to which a T, S or A question is judged; what
+    follows it is the outcome.
     """
 
     subcategory: str

@@ -616,3 +616,33 @@ def test_axe_finds_nothing_serious(browser, server, site, who, scheme, size):
     page.tab.goto(f"{page.address}/enter/token")
     check()
     page.close()
+
+
+# What else can go wrong
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_a_page_without_its_script_says_so(browser, server, site, who, motion):
+    opened = ReviewerPage(browser, server.address, invited(site, who), reduced_motion=motion)
+    opened.tab.route("**/static/review.js", lambda route: route.abort())
+    opened.tab.goto(f"{server.address}/items/1-c0/1")
+    notice = opened.tab.get_by_text("This page has not loaded whole")
+    assert not notice.is_visible()
+    notice.wait_for(state="visible", timeout=20_000)
+    opened.tab.unroute("**/static/review.js")
+    opened.tab.get_by_text("Load it again").click()
+    opened.ready("#question")
+    time.sleep(9)
+    assert not notice.is_visible()
+    opened.close()
+
+
+def test_a_low_window_hides_no_verdict(browser, server, site, who):
+    opened = ReviewerPage(browser, server.address, invited(site, who), (480, 320))
+    opened.open_next()
+    opened.answer_anything()
+    opened.watch()
+    opened.approve("all fits")
+    opened.save()
+    assert acts(site, who)
+    opened.close()

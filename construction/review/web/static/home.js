@@ -8,3 +8,4 @@ const outbox = new Outbox(
 );
 outbox.flush();
 find();
+document.body.dataset.ready = "";
