@@ -23,7 +23,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 export LANGGRAPH_STRICT_MSGPACK ?= true
 
 # uv has settings of its own (UV_*): where its index does not serve a package, pip's may.
-install = uv pip $(1) --quiet --require-hashes $(2) || \
+install = uv pip $(1) --quiet --compile-bytecode --require-hashes $(2) || \
 	$(BIN)/python -m pip install --quiet --require-hashes -r $(lastword $(2))
 editable = uv pip install --quiet --no-deps --no-build-isolation -e . || \
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
