@@ -99,6 +99,12 @@ def _from_file(path: Path) -> dict[str, Any]:
     return values
 
 
+def stated_width() -> int | None:
+    """Return the width in characters that the environment gives the terminal, if it does."""
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and int(columns) else None
+
+
 def _from_environment() -> dict[str, Any]:
     names = {f"{PREFIX}{name.upper()}": name for name in Settings.model_fields}
     return {names[key]: value for key, value in os.environ.items() if key in names and value}

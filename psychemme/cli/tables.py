@@ -1,12 +1,12 @@
 """Tables on the terminal: what does not fit is folded, so that no name loses its end."""
 
-import os
 from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Column, Table
 
 from psychemme.cli.app import out
+from psychemme.config import stated_width
 
 NOTE = "† undefined in more than 5% of the bootstrap draws; above 50% the interval is withheld."
 FLAG = "†"
@@ -22,10 +22,11 @@ def new_table(name: str, *columns: str, title: str | None = None) -> Table:
 
 def print_table(table: Table) -> None:
     """Print a table; in a file or a pipe it is as wide as it needs, unless COLUMNS says."""
-    if out.is_terminal or "COLUMNS" in os.environ:
+    width = stated_width()
+    if out.is_terminal and width is None:
         out.print(table)
     else:
-        Console(file=out.file, emoji=False, width=_UNCAPPED).print(table)
+        Console(file=out.file, emoji=False, width=width or _UNCAPPED).print(table)
 
 
 def interval_text(ends: Sequence[float | None] | None, excluded: float | None) -> str:
