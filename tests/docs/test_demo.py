@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from psychemme.release.read import read_release
+from psychemme.vocabulary import EVER_ACCEPTED
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = Path(sys.executable).parent
 ENVIRONMENT = os.environ | {"PATH": f"{SCRIPTS}:{os.environ['PATH']}", "COLUMNS": "100"}
@@ -19,7 +22,7 @@ def run(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_the_demo_covers_capabilities_and_formats_and_refines_and_discards(tmp_path):
+def test_the_demo_goes_from_clips_to_scored_baselines(tmp_path):
     workspace = tmp_path / "demo"
     workspace.mkdir()
     (workspace / "psychemme.toml").touch()  # as an earlier demo leaves it
@@ -30,12 +33,18 @@ def test_the_demo_covers_capabilities_and_formats_and_refines_and_discards(tmp_p
     assert "index.html" in demo.stdout.splitlines()[-1]
     listed = run("psychemme", "-w", workspace, "candidates", "list", "--json")
     found = json.loads(listed.stdout)
-    accepted = [one for one in found if one["state"] == "accepted"]
+    accepted = [one for one in found if one["state"] in EVER_ACCEPTED]
     assert len({one["capability"] for one in accepted}) >= 5
     assert {one["format"] for one in accepted} == {"single", "multiple", "open"}
     assert any(one["rounds"] > 0 for one in found)
     assert any(one["state"] == "discarded" for one in found)
     assert not any(one["state"] in ("failed", "pending") for one in found)
+    assert {one["state"] for one in accepted} == {"frozen", "rejected"}
+    release = read_release(workspace / "release")
+    assert release.manifest.example
+    assert len(release.questions) == sum(one["state"] == "frozen" for one in found)
+    assert len(list((workspace / "evaluation" / "runs").glob("*/run.json"))) == 5
+    assert (workspace / "evaluation" / "report" / "index.html").exists()
 
 
 def test_the_demo_leaves_other_folders_alone(tmp_path):
