@@ -37,13 +37,13 @@ demo: .venv/demo.installed
 	python examples/demo.py demo-workspace
 
 test: .venv/dev.installed
-	pytest -n 2 -m "not slow and not exports" $(PYTEST_ARGS)
+	pytest -n 2 -m "not slow and not exports and not soak" $(PYTEST_ARGS)
 
 test-slow: .venv/llama.installed
 	pytest -n 2 -m "slow and not exports" $(PYTEST_ARGS)
 
 soak: .venv/dev.installed
-	PSYCHEMME_SOAK=1 pytest -m slow tests/browser/test_browser_review_soak.py $(PYTEST_ARGS)
+	PSYCHEMME_SOAK=1 pytest -m soak $(PYTEST_ARGS)
 
 test-exports: .venv/dev.installed .venv-exports/installed .venv-lmms/installed
 	pytest -m exports $(PYTEST_ARGS)

@@ -466,19 +466,17 @@ def test_who_is_signed_out_keeps_what_is_unsent(page, site, who):
 
 def test_what_the_server_refuses_is_said_and_nothing_is_lost(page, site, who):
     ready_to_save(page)
-    page.context.route(
-        "**/vote",
-        lambda route: route.fulfill(
-            status=400,
-            json={"problem": "This cannot be stored yet.", "action": "", "faults": [HOSTILE]},
-        ),
-    )
+    refusals = [{"problem": "This cannot be stored yet.", "action": "", "faults": [HOSTILE]}]
+
+    def refuse_once(route):
+        return route.fulfill(status=400, json=refusals.pop()) if refusals else route.continue_()
+
+    page.context.route("**/vote", refuse_once)
     page.tab.locator("#save").click()
     page.tab.locator("#trouble", has_text="Your verdict was not stored.").wait_for()
     assert HOSTILE in page.tab.locator("#trouble").inner_text()
     assert page.tab.locator("#save").is_enabled()
     assert page.tab.locator("#outbox").is_hidden()
-    page.context.unroute("**/vote")
     page.save()
     assert len(acts(site, who)) == 1
 

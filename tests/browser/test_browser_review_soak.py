@@ -43,7 +43,7 @@ from tests.support.states import EPISODE_ID, independent, proposal
 from tests.support.wires import MARK, Wire
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.soak,
     pytest.mark.timeout(900),
     pytest.mark.skipif(not CHROMIUM, reason="no chromium executable on PATH"),
 ]

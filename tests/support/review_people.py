@@ -149,10 +149,10 @@ class Person:
             await self._save(self.tab)
 
     async def _follow(self, target: Any) -> None:
-        """Press what leads on; where the list reloads meanwhile, the next look presses again."""
+        """Press what leads on; where it leads nowhere meanwhile, the next look presses again."""
         before = self.tab.url
         await self._press(target)
-        with suppress(_timeout_error()):
+        with suppress(_playwright_error()):
             await self.tab.wait_for_url(
                 lambda url: url != before, wait_until="commit", timeout=5000
             )
@@ -305,12 +305,6 @@ def _playwright_error() -> type[Exception]:
     from playwright.async_api import Error
 
     return Error
-
-
-def _timeout_error() -> type[Exception]:
-    from playwright.async_api import TimeoutError as TooLate
-
-    return TooLate
 
 
 def _key(tab: Any) -> str:
