@@ -52,7 +52,7 @@ def main() -> int:
     parser.add_argument("--items", type=int, default=1000)
     parser.add_argument("--in-flight", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--inspect-python", type=Path, help="Python of an environment with it")
+    parser.add_argument("--inspect-python", type=Path, help="Python with inspect-ai and openai")
     given = parser.parse_args()
     print(f"{given.items} items, {given.in_flight} in flight, medians of {given.rounds}; {_load()}")
     with tempfile.TemporaryDirectory() as folder:
