@@ -9,11 +9,11 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from psychemme.errors import UserError
+from psychemme.release.faults import listed
 
 UNSTATED = "unstated"
 """The reason of a task that was cancelled without one."""
 
-_MOST_NAMED = 5
 _FIX = "Export it again from Label Studio as JSON, from a project with this configuration."
 _REASONS = "_reasons"
 _OPTION = re.compile(r"([A-Z])(\. .*)?", re.DOTALL)
@@ -100,8 +100,7 @@ def read_label_studio(*paths: Path) -> list[LabelledVote]:
                 except _Fault as fault:
                     faults.append(f"{place} ({task.data.candidate_id}): {fault}")
     if faults:
-        more = f"; and {len(faults) - _MOST_NAMED} more" if len(faults) > _MOST_NAMED else ""
-        raise UserError(f"{'; '.join(faults[:_MOST_NAMED])}{more}.", _FIX)
+        raise UserError(f"{listed(faults)}.", _FIX)
     return [votes[key] for key in sorted(votes)]
 
 

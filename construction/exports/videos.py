@@ -6,12 +6,11 @@ from pathlib import Path, PurePosixPath
 from construction.exports.source import video_name
 from psychemme.errors import MediaError
 from psychemme.media.blobs import sha256_file
+from psychemme.release.faults import listed
 from psychemme.release.read import Release
 
 MAX_HEIGHT = 512
 """Pixels; as `psychemme evaluate` sends videos."""
-
-_MOST_NAMED = 5
 
 
 def find_clips(release: Release, folder: Path) -> dict[str, Path]:
@@ -27,10 +26,8 @@ def find_clips(release: Release, folder: Path) -> dict[str, Path]:
         if sums.get(found[row.id]) != row.sha256
     ]
     if faults:
-        more = f"; and {len(faults) - _MOST_NAMED} more" if len(faults) > _MOST_NAMED else ""
         raise MediaError(
-            f"{len(faults)} episodes cannot be cut from {folder}: "
-            f"{'; '.join(faults[:_MOST_NAMED])}{more}.",
+            f"{len(faults)} episodes cannot be cut from {folder}: {listed(faults)}.",
             "Name the folder that holds the release's clips with --media.",
         )
     return found

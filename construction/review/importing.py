@@ -9,10 +9,11 @@ from pydantic import ValidationError
 
 from construction.review.assigning import next_positions
 from construction.review.rules import answer_faults, ballot_faults
-from construction.review.votes import VoteRow, first_fault, named_faults, read_votes, row_of
+from construction.review.votes import MOST_NAMED, VoteRow, first_fault, read_votes, row_of
 from psychemme.answers import option_set
 from psychemme.canonical import now
 from psychemme.errors import ReviewError
+from psychemme.release.faults import listed
 from psychemme.vocabulary import Format, SkipReason
 from psychology_kb.cards import ReviewForm
 from state.review import Place
@@ -82,7 +83,7 @@ class _Import:
         ]
         if faults:
             raise ReviewError(
-                f"{len(faults)} faults in the votes to import: {named_faults(faults)}.",
+                f"{len(faults)} faults in the votes to import: {listed(faults, MOST_NAMED)}.",
                 "Nothing was stored; mend the file.",
             )
         return self._made([pair for pair in placed.values() if _is_new(*pair)])

@@ -1,6 +1,6 @@
 """Votes as the rows of a file, with their reviewers, and as the ratings agreement takes."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pydantic import ValidationError, model_validator
@@ -12,12 +12,13 @@ from psychemme.canonical import digest, strict_json
 from psychemme.episode import Value
 from psychemme.errors import ReviewError
 from psychemme.items import Answer
+from psychemme.release.faults import listed
 from psychemme.vocabulary import Approval, Closing, Format, SkipReason, Verdict, VoteKind
 from state.review import Place
 from state.review_desk import ReviewDesk
 from state.review_values import Ballot, ReviewedVersion, Vote
 
-_MOST_NAMED = 20
+MOST_NAMED = 20
 _SHAPE = "Each line is a JSON object with the keys of docs/review.md, `Votes as files`."
 
 
@@ -79,7 +80,7 @@ def read_votes(path: Path) -> list[VoteRow]:
             except ValueError as error:
                 faults.append(f"line {number}: {error}")
     if faults:
-        raise ReviewError(f"{path} cannot be read: {named_faults(faults)}.", _SHAPE)
+        raise ReviewError(f"{path} cannot be read: {listed(faults, MOST_NAMED)}.", _SHAPE)
     return rows
 
 
@@ -157,12 +158,6 @@ def first_fault(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(map(str, first["loc"]))
     return f"{where}: {first['msg']}" if where else first["msg"]
-
-
-def named_faults(faults: Sequence[str]) -> str:
-    """Return the first of many faults in one line, and how many more there are."""
-    more = f" (+{len(faults) - _MOST_NAMED} more)" if len(faults) > _MOST_NAMED else ""
-    return "; ".join(faults[:_MOST_NAMED]) + more
 
 
 def _place(version: ReviewedVersion) -> Place:

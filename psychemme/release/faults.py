@@ -65,7 +65,7 @@ class ReleaseRefused(ReleaseError):
         super().__init__(f"{problem}: {listed([str(fault) for fault in faults])}.", action)
 
 
-def listed(problems: Sequence[str]) -> str:
+def listed(problems: Sequence[str], most: int = _MOST_NAMED) -> str:
     """Return the first of `problems` in one line, and how many more there are."""
-    more = f" (+{len(problems) - _MOST_NAMED} more)" if len(problems) > _MOST_NAMED else ""
-    return "; ".join(problems[:_MOST_NAMED]) + more
+    more = f" (+{len(problems) - most} more)" if len(problems) > most else ""
+    return "; ".join(problems[:most]) + more
