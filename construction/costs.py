@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 from psychemme.episode import Value
+from state.address import Address
 from state.runs import RunStore
 from state.values import LedgerCall
 
@@ -51,7 +51,7 @@ class Costs(Value):
         }
 
 
-def read_costs(database: Path, run: int | None) -> Costs:
+def read_costs(database: Address, run: int | None) -> Costs:
     """Return the costs of a run, or of all runs; raises RunError where there is no such run."""
     with RunStore(database) as runs:
         if run is not None:

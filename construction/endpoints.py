@@ -1,7 +1,8 @@
 """The three agents' clients: one limiter per endpoint, and around each model what it needs.
 
 From the outside in: cache, budget, price, retries, limits, deadline, stop, endpoint. A cached
-reply passes none of the others; a retry queues like any call.
+reply passes none of the others; a retry queues like any call. Where processes share a meter, it
+stands inside the limits and keeps budget and minutes in their place.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from psychemme.clients.cards import Cards
 from psychemme.clients.deadline import DeadlineClient
 from psychemme.clients.limits import LimitedClient, Limiter, Limits
 from psychemme.clients.make import SIGNAL, EndpointSettings, make_client
+from psychemme.clients.metered import Meter, MeteredClient
 from psychemme.clients.protocol import Client
 from psychemme.clients.retries import RetryingClient
 from psychemme.clients.stopping import StoppableClient
@@ -28,11 +30,15 @@ MakeClient = Callable[[str, EndpointSettings], Client]
 
 @dataclass(frozen=True)
 class Spending:
-    """How a run may spend: a budget in US dollars, what is spent already, whether to cache."""
+    """How a run may spend: a budget in US dollars, what is spent already, whether to cache.
+
+    A `meter` keeps budget and minutes for several processes together.
+    """
 
     budget: float | None = None
     spent: float | None = 0.0
     cache: bool = True
+    meter: Meter | None = None
 
 
 NO_LIMIT = Spending()
@@ -101,8 +107,15 @@ async def open_clients(
     """
     endpoint, budget = endpoint_of(settings, cards), _budget(spending, stop)
     terms = {model: terms_of(model, settings, cards) for model in models.values()}
-    places = {name: endpoint.base_url or cards.card_for(name).base_url or "" for name in terms}
-    limiters = _limiters(terms, places, stop, settings.max_retries)
+    places = places_of(models, settings, cards)
+    limiters = {
+        place: Limiter(
+            Limits(limits.concurrency) if spending.meter else limits,
+            stop,
+            most_strikes=settings.max_retries,
+        )
+        for place, limits in limits_of(models, settings, cards).items()
+    }
 
     def wrapped(role: AgentRole, model: str) -> Client:
         # Retries are made out here, where each waits its turn, and not inside the SDK.
@@ -111,6 +124,8 @@ async def open_clients(
             return client
         price = terms[model].price
         client = DeadlineClient(client, settings.timeout)
+        if spending.meter is not None:
+            client = MeteredClient(PricedClient(client, price), spending.meter, stop)
         client = LimitedClient(client, limiters[places[model]])
         client = RetryingClient(client, settings.max_retries, stop)
         client = PricedClient(client, price)
@@ -128,22 +143,33 @@ async def open_clients(
             await client.aclose()
 
 
-def _limiters(
-    terms: Mapping[str, Terms], places: Mapping[str, str], stop: asyncio.Event, most_strikes: int
-) -> dict[str, Limiter]:
-    """Return one limiter per endpoint, which keeps the strictest limits of its models."""
+def places_of(models: Mapping[AgentRole, str], settings: Settings, cards: Cards) -> dict[str, str]:
+    """Return the endpoint of each model, empty for the one without."""
+    named = settings.base_url
+    return {name: named or cards.card_for(name).base_url or "" for name in models.values()}
+
+
+def limits_of(
+    models: Mapping[AgentRole, str], settings: Settings, cards: Cards
+) -> dict[str, Limits]:
+    """Return what each endpoint bears: the strictest limits of its models."""
     limits: dict[str, Limits] = {}
-    for model, place in places.items():
-        limits[place] = limits.get(place, Limits()).strictest(terms[model].limits)
-    return {place: Limiter(one, stop, most_strikes=most_strikes) for place, one in limits.items()}
+    for model, place in places_of(models, settings, cards).items():
+        found = terms_of(model, settings, cards).limits
+        limits[place] = limits.get(place, Limits()).strictest(found)
+    return limits
 
 
-def _budget(spending: Spending, stop: asyncio.Event) -> Budget | None:
-    if spending.budget is None:
-        return None
-    if spending.spent is None:
+def spent_before(spending: Spending) -> float:
+    """Return the US dollars spent before; raises ConfigError where a budget needs them, unknown."""
+    if spending.budget is not None and spending.spent is None:
         raise ConfigError(
             "The run to resume has calls of unknown cost, so that no budget can be kept.",
             "Leave out --budget, or start a new run with --fresh.",
         )
-    return Budget(spending.budget, spending.spent, stop.set)
+    return spending.spent or 0.0
+
+
+def _budget(spending: Spending, stop: asyncio.Event) -> Budget | None:
+    spent = spent_before(spending)
+    return None if spending.budget is None else Budget(spending.budget, spent, stop.set)

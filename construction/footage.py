@@ -14,7 +14,9 @@ from psychemme.clients.fitting import Fitter
 from psychemme.clients.protocol import MediaPart
 from psychemme.errors import MediaError, WorkspaceError
 from psychemme.media.blobs import BlobStore, sha256_file
+from psychemme.media.clip_files import clip_file
 from psychemme.media.episode_media import episode_audio, episode_video
+from psychemme.media.remote import is_uri
 from state.values import ClipRecord, EpisodeRecord, Frame, Material
 
 Media = Callable[[Material], Awaitable[tuple[MediaPart, ...]]]
@@ -71,7 +73,7 @@ class Footage:
         return self._made[place]
 
     def _make(self, kind: str, window: Window) -> MediaPart | None:
-        path = _unchanged(window.clip)
+        path = _unchanged(window.clip, self.blobs.root)
         where = (path, window.start, window.end, self.blobs, window.clip.sha256)
         if kind == "video":
             sha256 = episode_video(*where)
@@ -135,8 +137,10 @@ def _within(card: ModelCard, part: MediaPart | None) -> MediaPart | None:
     return part if part.path.stat().st_size <= card.max_media_bytes else None
 
 
-def _unchanged(clip: ClipRecord) -> Path:
-    path = Path(clip.path)
+def _unchanged(clip: ClipRecord, folder: Path) -> Path:
+    path = clip_file(clip.path, clip.sha256, folder)
+    if is_uri(clip.path):
+        return path
     if not path.is_file():
         raise MediaError(f"{path.name!r} is no longer at {path}.", _CHANGED)
     facts = path.stat()

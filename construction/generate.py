@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from construction.coverage import Outcome, Tally
@@ -23,6 +23,9 @@ from psychemme.vocabulary import CandidateState
 from state.runs import RunStore
 from state.values import CandidateOutcome, CandidateTarget, EpisodeRecord, RunRecord
 
+Work = Callable[[str], Awaitable[object]]
+"""Takes a candidate, by its key, through the graph until its outcome is stored."""
+
 _ID_DIGITS = 16
 
 
@@ -35,7 +38,7 @@ class Generation:
     episodes: Sequence[EpisodeRecord]
     facts: Sequence[EpisodeFacts]
     store: RunStore
-    graph: Graph
+    work: Work
     concurrency: int
     stop: asyncio.Event
     report: Callable[[Tally], None] = lambda _: None
@@ -132,9 +135,8 @@ class Generation:
             self._settled.set()
 
     async def _settle(self, target: CandidateTarget) -> None:
-        state = GraphState(candidate_key=target.key, round=0, route=None)
         try:
-            await self.graph.ainvoke(state, {"recursion_limit": RECURSION_LIMIT})
+            await self.work(target.key)
         except ReplyError as fault:
             code = fault.code
             await self.store.in_thread(
@@ -156,6 +158,16 @@ class Generation:
     def _seen(self) -> list[Outcome]:
         facts = {facts.id: facts for facts in self.facts}
         return [as_outcome(o, facts[o.target.episode_id]) for o in self._outcomes.values()]
+
+
+def through(graph: Graph) -> Work:
+    """Return the work of this process: every step of the graph, here."""
+
+    async def work(key: str) -> None:
+        state = GraphState(candidate_key=key, round=0, route=None)
+        await graph.ainvoke(state, {"recursion_limit": RECURSION_LIMIT})
+
+    return work
 
 
 def describe(cell: CellStatus) -> str:

@@ -10,14 +10,16 @@ from construction.report import write_report
 from construction.workspace import Workspace
 from psychemme.errors import MediaError, RunError
 from psychemme.media.blobs import sha256_file
+from psychemme.media.clip_files import clip_file
 from psychemme.media.cut import cut_window
 from psychemme.vocabulary import CandidateState
+from state.address import Address
 from state.clips import ClipStore
 from state.runs import RunStore
 from state.values import Dossier, RunRecord
 
 
-def read_coverage(database: Path, run: int | None, plan_path: Path | None) -> CoverageReport:
+def read_coverage(database: Address, run: int | None, plan_path: Path | None) -> CoverageReport:
     """Return the coverage of a run, or of all runs against the newest run's targets."""
     with RunStore(database) as runs, ClipStore(database) as clips:
         chosen = _runs(runs, run)
@@ -31,14 +33,14 @@ def read_coverage(database: Path, run: int | None, plan_path: Path | None) -> Co
 
 
 def read_candidates(
-    database: Path, run: int | None, state: CandidateState | None = None
+    database: Address, run: int | None, state: CandidateState | None = None
 ) -> list[dict[str, Any]]:
     """Return candidates by id with question, reference and cues, without any wall-clock field."""
     rows = [_candidate(dossier) for dossier in _dossiers(database, run)]
     return [row for row in rows if state is None or row["state"] == state]
 
 
-def read_dossier(database: Path, name: str, run: int | None) -> Dossier:
+def read_dossier(database: Address, name: str, run: int | None) -> Dossier:
     """Return one candidate by its id, the start of it, or `RUN-ID` (default: the newest run's).
 
     Raises RunError where there is none, or where the start fits several ids.
@@ -65,10 +67,12 @@ def write_page(workspace: Workspace, run: int | None, out: Path) -> Path:
         raise RunError("There is no run to show.", "Run `psychemme generate` first.")
     report = read_coverage(workspace.database, run, None)
     dossiers = _dossiers(workspace.database, run)
-    sums = {Path(dossier.clip.path): dossier.clip.sha256 for dossier in dossiers}
+    clips = {Path(dossier.clip.path): dossier.clip for dossier in dossiers}
 
-    def cut(source: Path, target: Path, start: float, end: float) -> None:
-        if not source.is_file() or sha256_file(source) != sums[source]:
+    def cut(path: Path, target: Path, start: float, end: float) -> None:
+        clip = clips[path]
+        source = clip_file(clip.path, clip.sha256, workspace.blobs)
+        if not source.is_file() or sha256_file(source) != clip.sha256:
             raise MediaError(
                 f"{source.name!r} is not the file that was added.", "Put that file back."
             )
@@ -77,7 +81,7 @@ def write_page(workspace: Workspace, run: int | None, out: Path) -> Path:
     return write_report(dossiers, report, chosen, out, cut)
 
 
-def _dossiers(database: Path, run: int | None) -> list[Dossier]:
+def _dossiers(database: Address, run: int | None) -> list[Dossier]:
     with RunStore(database) as runs:
         keys = [
             outcome.target.key for one in _runs(runs, run) for outcome in runs.outcomes(one.ordinal)

@@ -1,7 +1,8 @@
 """From added clips to episodes: measure each clip, choose windows, store what agents may see."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -14,13 +15,16 @@ from psychemme.config import Settings
 from psychemme.episode import Episode, HistoryEntry, Interval
 from psychemme.errors import MediaError
 from psychemme.media.blobs import BlobStore, sha256_file
+from psychemme.media.clip_files import clip_file, clip_file_with_sidecar, uri_holds
 from psychemme.media.episode_media import episode_media
 from psychemme.media.prepare import PreparedClip, prepare_clips
+from psychemme.media.remote import is_uri
 from psychemme.media.settings import MediaSettings
 from psychemme.media.signals import window
 from psychemme.media.transcript import window_transcript
 from psychemme.vocabulary import ClipStatus
 from state.clips import ClipStore
+from state.leases import hold
 from state.values import ClipRecord, EpisodeRecord, Frame
 
 _HISTORY = TypeAdapter(tuple[HistoryEntry, ...])
@@ -40,6 +44,10 @@ _NO_EPISODE = {
 }
 
 
+Measure = Callable[[Sequence[ClipRecord]], Iterator[tuple[str, PreparedClip]]]
+"""Yields (SHA-256, prepared clip) for each clip, as they finish."""
+
+
 @dataclass
 class Summary:
     """What a `prepare` did."""
@@ -56,23 +64,34 @@ def prepare_workspace(
     settings: Settings,
     plan: Plan,
     show: Callable[[int, int, str], None] = lambda *_: None,
+    measure: Measure | None = None,
 ) -> Summary:
     """Prepare every clip whose content or settings changed since it was last prepared.
 
     Finished measurements are cached, so a killed `prepare` repeats none. A faulty clip is refused
-    with its reason and stops no other. Raises ConfigError where the speech model is missing.
+    with its reason and stops no other. `measure` does the measuring, by default processes of this
+    machine. Raises ConfigError where the speech model is missing, and
+    WorkspaceError where another process holds the Shared State or took it over.
     """
     media = MediaSettings(asr=settings.asr)
-    blobs = BlobStore(workspace.blobs)
-    with workspace.claimed(), ClipStore(workspace.database) as store:
+    blobs = BlobStore(workspace.blobs, settings.media)
+    measure = measure or (
+        lambda clips: measure_here(
+            [(clip.path, clip.sha256) for clip in clips], media, blobs, settings.workers
+        )
+    )
+    with (
+        hold(workspace.database, "prepare") as lease,
+        ClipStore(workspace.database, lease) as store,
+    ):
         clips = sorted(store.clips(), key=lambda c: (c.source_video_id, c.source_start, c.id))
         work = _Preparation(store, blobs, media, plan.episodes, store.preparation())
         present = [clip for clip in clips if work.is_present(clip)]
-        jobs = [(Path(clip.path), clip.sha256) for clip in present]
         measured: dict[str, PreparedClip] = {}
         names = {clip.sha256: Path(clip.path).name for clip in present}
         show(0, len(clips), "")
-        for sha256, prepared in prepare_clips(jobs, media, blobs, settings.workers):
+        for sha256, prepared in measure(present):
+            store.check_lease()
             measured[sha256] = prepared
             show(len(measured), len(clips), names[sha256])
         for clip in present:
@@ -80,6 +99,40 @@ def prepare_workspace(
         show(len(clips), len(clips), "")
         work.summary.episodes = len(store.episodes())
     return work.summary
+
+
+def measure_here(
+    jobs: Sequence[tuple[str, str]], media: MediaSettings, blobs: BlobStore, workers: int
+) -> Iterator[tuple[str, PreparedClip]]:
+    """Measure clips, as (path or URI, SHA-256), in processes of this machine, `workers` at once."""
+    refused: list[PreparedClip] = []
+
+    def files() -> Iterator[tuple[Path, str]]:
+        for path, sha256 in jobs:
+            try:
+                yield clip_file_with_sidecar(path, sha256, blobs.root), sha256
+            except MediaError as fault:
+                refused.append(
+                    PreparedClip(sha256=sha256, problem=fault.problem, action=fault.action)
+                )
+
+    yield from prepare_clips(files(), media, blobs, workers)
+    yield from ((one.sha256, one) for one in refused)
+
+
+def cut_ahead(
+    clip_id: str,
+    file: Path,
+    prepared: PreparedClip,
+    limits: EpisodeLimits,
+    media: MediaSettings,
+    blobs: BlobStore,
+) -> None:
+    """Store the frames of the episodes that a clip alone in its source video gives."""
+    length = prepared.probe.duration if prepared.probe else 0.0
+    said = (prepared.signals.speech, prepared.transcript)
+    for span in choose_windows(clip_id, length, *said, limits, ()).windows:
+        episode_media(file, span.start, span.end, media, blobs, prepared.sha256)
 
 
 @dataclass
@@ -95,9 +148,12 @@ class _Preparation:
     def is_present(self, clip: ClipRecord) -> bool:
         """Return whether the file still holds the clip's bytes; else refuse the clip."""
         path = Path(clip.path)
-        if not path.is_file():
+        is_there = uri_holds(clip.path, clip.size) if is_uri(clip.path) else path.is_file()
+        if not is_there:
             self._refuse(clip, "is no longer there", "Put it back, or add it where it is now.")
             return False
+        if is_uri(clip.path):
+            return True  # Its bytes are checked when they are fetched.
         facts = path.stat()
         if (facts.st_size, facts.st_mtime_ns // 1000) == (clip.size, clip.modified_at):
             return True
@@ -141,7 +197,12 @@ class _Preparation:
         episodes = []
         for position, span in enumerate(windows):
             frames = episode_media(
-                Path(clip.path), span.start, span.end, self.media, self.blobs, clip.sha256
+                partial(clip_file, clip.path, clip.sha256, self.blobs.root),
+                span.start,
+                span.end,
+                self.media,
+                self.blobs,
+                clip.sha256,
             )
             context = (
                 f"Part {position + 1} of {len(windows)} of a recording of {length:.0f} s, "

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
-from dataclasses import replace
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 
 from construction.agents import Agent
 from construction.endpoints import (
@@ -14,7 +14,7 @@ from construction.endpoints import (
     refuse_unknown_prices,
 )
 from construction.footage import Footage, media_for, windows_of
-from construction.generate import Generation
+from construction.generate import Generation, Work, through
 from construction.graph import Graph
 from construction.nodes import Nodes
 from construction.outcomes import as_facts
@@ -34,6 +34,7 @@ from psychemme.media.blobs import BlobStore
 from psychemme.vocabulary import AgentRole
 from psychology_kb.load import load_profile
 from state.clips import ClipStore
+from state.leases import hold
 from state.runs import RunStore
 from state.stores import AnswerStore, CriticStore, QuestionStore
 from state.values import EpisodeRecord, RunRecord
@@ -146,6 +147,17 @@ def refuse_second_run(store: RunStore) -> None:
         )
 
 
+@dataclass(frozen=True)
+class Job:
+    """What a run needs wherever its candidates are worked on; `lease` fences its writes."""
+
+    settings: Settings
+    preparation: int
+    pins: Mapping[str, str]
+    spending: Spending
+    lease: str
+
+
 @asynccontextmanager
 async def open_graph(
     workspace: Workspace,
@@ -201,16 +213,21 @@ async def generation(
     stop: asyncio.Event,
     spending: Spending = NO_LIMIT,
     make: MakeClient = make_client,
+    cluster: str | None = None,
 ) -> AsyncIterator[Generation]:
     """Yield a run ready to work on: a new one, or the newest where `resume` says so.
 
+    With the address of a `cluster`, its workers do the work, each with clients of its own.
+
     Raises RunError where a run exists and neither `resume` nor `fresh` was said, where there is
     nothing prepared, or where something the run pins has changed; ConfigError where the budget of
-    `spending` meets a model without a price.
+    `spending` meets a model without a price; WorkspaceError where another process holds the Shared
+    State, or took it over because this one gave no sign of life.
     """
+    loop = asyncio.get_running_loop()
     with (
-        workspace.claimed(),
-        RunStore(workspace.database) as runs,
+        hold(workspace.database, "generate", lambda: loop.call_soon_threadsafe(stop.set)) as lease,
+        RunStore(workspace.database, lease) as runs,
         ClipStore(workspace.database) as clips,
     ):
         if not resume and not fresh:
@@ -232,14 +249,45 @@ async def generation(
                 "Run `psychemme clips add` and `psychemme prepare`; `clips list` gives reasons.",
             )
         spent = runs.costs(earlier.ordinal)[1] if earlier else 0.0
-        spending = replace(spending, spent=spent)
         facts = facts_of(clips, episodes)
-        windows = windows_of(episodes, {clip.id: clip for clip in clips.clips()})
-        footage = Footage(windows, BlobStore(workspace.blobs))
-        async with open_graph(workspace, settings, runs, stop, spending, footage, make) as graph:
+        opened: AbstractAsyncContextManager[tuple[Work, int]]
+        job = Job(settings, preparation, pins, replace(spending, spent=spent), lease)
+        if cluster is None:
+            opened = open_work(workspace, job, runs, clips, stop, make)
+        else:
+            opened = _crew(cluster, workspace, job, stop)
+        async with opened as (work, most):
             # Stored last, so that a start that fails leaves no run behind.
             run = earlier or start_run(runs, settings, plan, count, pins)
-            yield Generation(run, plan, episodes, facts, runs, graph, settings.concurrency, stop)
+            is_given = effective.origins["concurrency"] != "default"
+            concurrency = min(settings.concurrency, most) if is_given else most
+            yield Generation(run, plan, episodes, facts, runs, work, concurrency, stop)
+
+
+@asynccontextmanager
+async def open_work(
+    workspace: Workspace,
+    job: Job,
+    runs: RunStore,
+    clips: ClipStore,
+    stop: asyncio.Event,
+    make: MakeClient = make_client,
+) -> AsyncIterator[tuple[Work, int]]:
+    """Yield the work of this process on `job`, and how many candidates it takes at once."""
+    settings = job.settings
+    episodes = clips.episodes(job.preparation)
+    windows = windows_of(episodes, {clip.id: clip for clip in clips.clips()})
+    footage = Footage(windows, BlobStore(workspace.blobs, settings.media))
+    async with open_graph(workspace, settings, runs, stop, job.spending, footage, make) as graph:
+        yield through(graph), settings.concurrency
+
+
+def _crew(
+    address: str, workspace: Workspace, job: Job, stop: asyncio.Event
+) -> AbstractAsyncContextManager[tuple[Work, int]]:
+    from construction.cluster.crew import open_crew  # Dask is an extra.
+
+    return open_crew(address, workspace, job, stop)
 
 
 def facts_of(clips: ClipStore, episodes: Sequence[EpisodeRecord]) -> list[EpisodeFacts]:

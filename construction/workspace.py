@@ -1,16 +1,15 @@
 """A curator's workspace: one folder with the Shared State, blobs and the shuffle key."""
 
-import fcntl
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from psychemme.config import FILE_NAME
+from psychemme.config import FILE_NAME, load_settings
 from psychemme.errors import WorkspaceError
 from state import migrate
+from state.address import ADMIN, Address, address_of
 
 _KEY_BYTES = 32
 DEMO_KEY = "00" * _KEY_BYTES
@@ -20,6 +19,7 @@ _CONFIG_TEXT = """\
 # model = "signal"
 # base_url = "http://127.0.0.1:8000/v1"
 # plan = "plan.yaml"
+# database = "postgresql://127.0.0.1:5432/psychemme"
 """
 
 
@@ -29,10 +29,10 @@ class Workspace:
 
     root: Path
 
-    @property
-    def database(self) -> Path:
-        """The Shared State."""
-        return self.root / "state.db"
+    @cached_property
+    def database(self) -> Address:
+        """The Shared State; raises ConfigError where the settings do not name one."""
+        return address_of(self.root, load_settings(self.root).settings)
 
     @property
     def blobs(self) -> Path:
@@ -65,32 +65,13 @@ class Workspace:
             )
         return key
 
-    @contextmanager
-    def claimed(self) -> Iterator[None]:
-        """Hold the workspace for one `prepare` or `generate`; a kill releases it.
-
-        Raises WorkspaceError naming the process that holds it.
-        """
-        with (self.root / "claim").open("a+", encoding="ascii") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                file.seek(0)
-                raise WorkspaceError(
-                    f"{self.root} is in use by process {file.read() or 'unknown'}.",
-                    "Wait until it ends, or stop it.",
-                ) from None
-            file.truncate(0)
-            file.write(str(os.getpid()))
-            file.flush()
-            yield
-
 
 def create_workspace(root: Path, shuffle_key: str | None = None) -> Workspace:
     """Create a workspace at `root`, or upgrade the one that is there.
 
-    `shuffle_key` (64 hex digits) fixes the key for demonstrations; by default it is random.
-    Raises WorkspaceError where `root` is a file or holds something else.
+    A Shared State on PostgreSQL is upgraded where the administrator's password is known, and else
+    only looked at. `shuffle_key` (64 hex digits) fixes the key for demonstrations; by default it is
+    random. Raises WorkspaceError where `root` is a file or holds something else.
     """
     workspace = Workspace(root)
     if root.exists() and not root.is_dir():
@@ -100,7 +81,10 @@ def create_workspace(root: Path, shuffle_key: str | None = None) -> Workspace:
     if not (root / FILE_NAME).exists():
         (root / FILE_NAME).write_text(_CONFIG_TEXT, encoding="utf-8")
     _write_key(workspace._key_file, shuffle_key)
-    migrate.upgrade(workspace.database)
+    if isinstance(workspace.database, Path) or ADMIN in workspace.database.passwords:
+        migrate.upgrade(workspace.database)
+    else:
+        migrate.check(workspace.database)
     return workspace
 
 
@@ -110,12 +94,14 @@ def open_workspace(root: Path) -> Workspace:
     Raises WorkspaceError where there is none or its schema is of another version.
     """
     workspace = Workspace(root)
-    if not workspace.database.exists() or not workspace._key_file.exists():
+    database = workspace.database
+    is_missing = isinstance(database, Path) and not database.exists()
+    if is_missing or not workspace._key_file.exists():
         raise WorkspaceError(
             f"{root} is not a workspace.",
             f"Run `psychemme init --workspace {root}` first, or name another with --workspace.",
         )
-    migrate.check(workspace.database)
+    migrate.check(database)
     return workspace
 
 

@@ -2,8 +2,8 @@
 
     python docs/generate.py [--check]
 
-They are the command-line reference, the drawing of the construction graph in the README, and the
-JSON Schemas of plans, model cards, releases and knowledge bases.
+They are the command-line reference, the drawing of the construction graph in the README, the page
+about isolation, and the JSON Schemas of plans, model cards, releases and knowledge bases.
 """
 
 import sys
@@ -87,10 +87,18 @@ def cards_schema() -> str:
     return schema_text()
 
 
+def isolation() -> str:
+    """Return the page about what each database role cannot do."""
+    from state.attacks.page import isolation_page
+
+    return isolation_page()
+
+
 GENERATED: dict[str, Callable[[], str]] = {
     "README.md": readme,
     "construction/plan.schema.json": plan_schema,
     "docs/cli.md": command_line,
+    "docs/isolation.md": isolation,
     "psychemme/clients/cards.schema.json": cards_schema,
     **{
         f"docs/schemas/{name}.schema.json": partial(release_schema, name)

@@ -1,24 +1,33 @@
 """Settings, and the only reader of the environment.
 
 Precedence: command-line flag > `PSYCHEMME_*` > `psychemme.toml` > default. The API key comes from
-the environment alone, so that no file of a workspace ever holds it.
+the environment alone, so that no file of a workspace ever holds it; passwords of a database come
+from the environment or from a file that only its owner may read.
 """
 
 import os
+import re
+import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 
 from psychemme.episode import Value
 from psychemme.errors import ConfigError
 
 FILE_NAME = "psychemme.toml"
 PREFIX = "PSYCHEMME_"
+SECRETS_VARIABLE = f"{PREFIX}DATABASE_SECRETS"
+PASSWORD_PREFIX = f"{PREFIX}DATABASE_PASSWORD_"
 _ENVIRONMENT_ONLY = frozenset({"api_key"})
+_HIDDEN = _ENVIRONMENT_ONLY | {"database"}
+_DATABASE = re.compile(
+    r"postgresql://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?/[A-Za-z_][A-Za-z0-9_-]{0,62}"
+)
 
 
 class Settings(Value):
@@ -43,6 +52,16 @@ class Settings(Value):
     workers: int = Field(default=2, ge=1)
     asr: str = "auto"
     plan: Path | None = None
+    media: str | None = None
+    database: str | None = None
+    database_admin: str = "postgres"
+
+    @field_validator("database")
+    @classmethod
+    def _names_no_secret(cls, value: str | None) -> str | None:
+        if value is not None and not _DATABASE.fullmatch(value):
+            raise ValueError("must be postgresql://host:port/name, without a user or a password")
+        return value
 
 
 @dataclass(frozen=True)
@@ -81,6 +100,36 @@ def key_in(variable: str) -> str | None:
     return os.environ.get(variable) or None
 
 
+def database_passwords(logins: Iterable[str]) -> dict[str, SecretStr]:
+    """Return the passwords of the `logins` that have one: the environment wins over the file.
+
+    Raises ConfigError where the file is readable by others, is no TOML or names something else.
+    """
+    known = tuple(logins)
+    file = os.environ.get(SECRETS_VARIABLE)
+    found = _secrets_in(Path(file), known) if file else {}
+    given = {login: os.environ.get(f"{PASSWORD_PREFIX}{login.upper()}") for login in known}
+    found |= {login: password for login, password in given.items() if password}
+    return {login: SecretStr(password) for login, password in found.items()}
+
+
+def _secrets_in(path: Path, known: tuple[str, ...]) -> dict[str, str]:
+    rule = f'{SECRETS_VARIABLE} names a TOML file of role = "password" for {", ".join(known)}.'
+    try:
+        others = stat.S_IMODE(path.stat().st_mode) & 0o077
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        # What the file holds stays out of the message.
+        raise ConfigError(f"{path} cannot be read ({type(error).__name__}).", rule) from None
+    if others:
+        raise ConfigError(f"{path} may be read by others.", f"Run `chmod 600 {path}`.")
+    if unknown := sorted(values.keys() - set(known)):
+        raise ConfigError(f"{path} names `{unknown[0]}`, which is no role.", rule)
+    if any(not isinstance(value, str) or not value for value in values.values()):
+        raise ConfigError(f"{path} holds something that is no password.", rule)
+    return values
+
+
 def _from_file(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
@@ -112,7 +161,7 @@ def _from_environment() -> dict[str, Any]:
 
 def _fault(fault: Any, origins: Mapping[str, str]) -> str:  # noqa: ANN401
     name = str(fault["loc"][0])
-    value = "(hidden)" if name in _ENVIRONMENT_ONLY else repr(fault["input"])
+    value = "(hidden)" if name in _HIDDEN else repr(fault["input"])
     return f"`{name}` = {value} from {origins.get(name, 'flag')}: {fault['msg']}"
 
 

@@ -5,6 +5,7 @@ PsychemmeError
 │   ├── ConfigError         a setting, plan or knowledge base file is wrong
 │   ├── MediaError          a clip cannot be processed; names the reason and the next action
 │   ├── WorkspaceError      the workspace is missing, locked, or of another version
+│   │   └── DatabaseAway    its database server does not answer, or no longer
 │   ├── RunError            a run cannot start, resume or be told apart
 │   ├── ReleaseError        a release is altered, incomplete or of another version
 │   ├── ReviewError         a reviewer or curator asks for what the rules of review forbid
@@ -45,6 +46,10 @@ class WorkspaceError(UserError):
     """The workspace is missing, in use, or was made by another version."""
 
 
+class DatabaseAway(WorkspaceError):
+    """The server of the Shared State does not answer; it may be back in a moment."""
+
+
 class RunError(UserError):
     """A run cannot be started or resumed as asked."""
 
@@ -59,6 +64,10 @@ class ReviewError(UserError):
 
 class NotAssigned(ReviewError):
     """The item is not one of the reviewer's; whether it exists is not told."""
+
+
+class VotedMeanwhile(ReviewError):
+    """The reviewer voted on the item since the page was made that this vote comes from."""
 
 
 class ItemClosed(ReviewError):

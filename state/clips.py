@@ -11,18 +11,15 @@ from sqlmodel import Session, col, delete, select
 
 from psychemme.canonical import canonical_json
 from state import read, tables
-from state.roles import DbRole
-from state.stores import RoleStore
+from state.leases import CuratorStore
 from state.values import (
     ClipRecord,
     EpisodeRecord,
 )
 
 
-class ClipStore(RoleStore):
+class ClipStore(CuratorStore):
     """Clips, preparations and episodes."""
-
-    db_role = DbRole.CURATOR
 
     def clips(self) -> list[ClipRecord]:
         """Return all clips, sorted by id."""

@@ -7,18 +7,19 @@ may be called from any thread. Each raises NotAssigned where an item is not the 
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from pydantic import ValidationError
 from sqlalchemy import Connection, Table, select
 from sqlmodel import SQLModel
 
 from psychemme.canonical import canonical_json, now
 from psychemme.episode import Value
-from psychemme.errors import AnswerFirst, ItemClosed, NotAssigned
+from psychemme.errors import AnswerFirst, ItemClosed, NotAssigned, VotedMeanwhile
 from psychemme.items import Cue
 from psychemme.vocabulary import Verdict, VoteKind
 from state import read, review_tables, review_views
+from state.address import Address
 from state.engines import acting
 from state.review_values import (
     Ballot,
@@ -50,7 +51,7 @@ class _Informed(RoleStore):
 class ReviewStore:
     """What a reviewer sees and does; `reviewer` is the id of whoever asks."""
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Address) -> None:
         self._blind, self._informed = _Blind(database), _Informed(database)
 
     def __enter__(self) -> Self:
@@ -80,8 +81,9 @@ class ReviewStore:
         def save(connection: Connection) -> None:
             _open_work(connection, place)
             values = _keys(place, reviewer) | {"draft_json": draft_json, "saved_at": now()}
-            replace = _table(review_tables.ReviewDraft).insert().prefix_with("OR REPLACE")
-            connection.execute(replace, values)
+            insert = _table(review_tables.ReviewDraft).insert()
+            # On PostgreSQL a trigger replaces.
+            connection.execute(insert.prefix_with("OR REPLACE", dialect="sqlite"), values)
 
         _write(self._blind, reviewer, save)
 
@@ -102,7 +104,7 @@ class ReviewStore:
                 _table(review_tables.BlindAnswer).insert(),
                 _keys(place, reviewer) | answer_columns(answer),
             )
-            return answer
+            return _work(connection, place).answer or answer
 
         return _write(self._blind, reviewer, commit)
 
@@ -118,10 +120,12 @@ class ReviewStore:
 
         return _read(self._informed, reviewer, look)
 
-    def cast(self, reviewer: str, place: Place, ballot: Ballot) -> Vote:
+    def cast(self, reviewer: str, place: Place, ballot: Ballot, after: int | None = None) -> Vote:
         """Store a ballot as the reviewer's newest vote and return it; sent twice, it is one.
 
-        Raises AnswerFirst for a verdict before the reviewer's own answer, and ItemClosed.
+        `after` is the revision that the reviewer saw as the newest, None where nobody asked. Raises
+        VotedMeanwhile where it no longer is, AnswerFirst for a verdict before the reviewer's own
+        answer, and ItemClosed.
         """
 
         def cast(connection: Connection) -> Vote:
@@ -131,13 +135,18 @@ class ReviewStore:
                 if vote.request_id == ballot.request_id:
                     return vote
             _refuse_closed(work)
+            if after not in (None, work.revision):
+                raise VotedMeanwhile(
+                    "You voted on this item meanwhile, elsewhere.",
+                    "Reload the page to see that vote, and change it there.",
+                )
             if ballot.kind is VoteKind.VERDICT and work.answer is None:
                 raise AnswerFirst("A verdict needs your own answer.", "Commit it first.")
-            vote = Vote(**dict(ballot), revision=len(mine) + 1, committed_at=now())
+            vote = Vote(**dict(ballot), revision=work.revision + 1, committed_at=now())
             connection.execute(
                 _table(review_tables.Vote).insert(), _keys(place, reviewer) | vote_columns(vote)
             )
-            return vote
+            return _votes(connection, place)[-1]
 
         store = self._informed if ballot.kind is VoteKind.VERDICT else self._blind
         return _write(store, reviewer, cast)
@@ -166,6 +175,35 @@ def as_vote(row: Row) -> Vote:
     """Return a row of votes as a value."""
     given = {str(verdict): row[verdict] for verdict in Verdict if row[verdict] is not None}
     return as_value(row, Vote, verdicts=given, reasons=json.loads(row["reasons_json"]))
+
+
+def read_vote(row: Row) -> tuple[Vote, str]:
+    """Return a row of votes, and why nobody can read it, if so: it counts as withdrawn then."""
+    try:
+        vote = as_vote(row)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        return _withdrawn(row), why(error)
+    if vote.kind is VoteKind.VERDICT and len(vote.verdicts) < len(Verdict):
+        return _withdrawn(row), "a verdict is missing"
+    return vote, ""
+
+
+def why(error: Exception) -> str:
+    """Return the first thing that is wrong with a row, in a line."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
+def _withdrawn(row: Row) -> Vote:
+    at = row["committed_at"]
+    return Vote(
+        kind=VoteKind.WITHDRAWAL,
+        request_id=str(row["request_id"]),
+        revision=row["revision"],
+        committed_at=at if isinstance(at, int) else 0,
+    )
 
 
 def _read(store: RoleStore, reviewer: str, work: Callable[[Connection], T]) -> T:
@@ -205,7 +243,7 @@ def _queue(connection: Connection) -> tuple[OwnWork, ...]:
     drafts = {_place(row): row for row in _rows(connection, review_views.OWN_DRAFTS)}
     votes: dict[Place, list[Vote]] = {}
     for row in _rows(connection, review_views.OWN_VOTES):
-        votes.setdefault(_place(row), []).append(as_vote(row))
+        votes.setdefault(_place(row), []).append(read_vote(row)[0])
     items = sorted(_rows(connection, review_views.OWN_ITEMS), key=lambda row: row["position"])
     return tuple(
         _own_work(item, answers.get(place), votes.get(place, []), drafts.get(place))
@@ -239,7 +277,7 @@ def _refuse_closed(work: OwnWork) -> None:
 
 
 def _votes(connection: Connection, place: Place) -> list[Vote]:
-    found = [as_vote(row) for row in _rows(connection, review_views.OWN_VOTES, place)]
+    found = [read_vote(row)[0] for row in _rows(connection, review_views.OWN_VOTES, place)]
     return sorted(found, key=lambda vote: vote.revision)
 
 
@@ -249,6 +287,7 @@ def _own_work(item: Row, answer: Row | None, votes: list[Vote], draft: Row | Non
         item=as_value(item, BlindItem, options=read.OPTIONS.validate_json(item["options_json"])),
         answer=None if answer is None else _answer(answer),
         vote=None if last is None or last.kind is VoteKind.WITHDRAWAL else last,
+        revision=0 if last is None else last.revision,
         draft_json=None if draft is None else draft["draft_json"],
     )
 

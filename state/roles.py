@@ -1,8 +1,8 @@
 """The role table: what each database role may read and write, and nothing else anywhere.
 
-The authorizer of `state/engines.py` is derived from it. It names tables and columns, since SQLite
-isolates by column, never by row. Insert rights imply reading the primary key only, which the
-append-only trigger needs.
+The authorizer of `state/engines/sqlite.py` and the rights of `state/grants.py` are derived from it.
+It names tables and columns, since SQLite isolates by column, never by row. On SQLite insert rights
+imply reading the primary key only, which the append-only trigger needs.
 """
 
 from dataclasses import dataclass, field
@@ -156,6 +156,7 @@ CURATOR = Grants(
         tables.StepRow,
         tables.QuestionFeedback,
         tables.AnswerFeedback,
+        tables.LeaseRow,
         review_tables.Reviewer,
         review_tables.ReviewSession,
         review_tables.ReviewSet,
@@ -170,8 +171,16 @@ CURATOR = Grants(
         review_tables.AdjudicationNote,
         review_tables.GateResult,
     ),
-    update=_names(tables.Clip, tables.Outcome, review_tables.Reviewer, review_tables.ReviewSet),
-    delete=_names(tables.Preparation, tables.EpisodeRow, review_tables.ReviewSession),
+    update=_names(
+        tables.Clip,
+        tables.Outcome,
+        tables.LeaseRow,
+        review_tables.Reviewer,
+        review_tables.ReviewSet,
+    ),
+    delete=_names(
+        tables.Preparation, tables.EpisodeRow, tables.LeaseRow, review_tables.ReviewSession
+    ),
 )
 
 ROLE_TABLE: dict[DbRole, Grants] = {

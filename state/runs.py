@@ -17,8 +17,7 @@ from psychemme.errors import RunError
 from psychemme.items import Critique, Defect
 from psychemme.vocabulary import CandidateState, LookAgain, Step
 from state import read, tables
-from state.roles import DbRole
-from state.stores import RoleStore
+from state.leases import CuratorStore
 from state.values import (
     CandidateOutcome,
     CandidateTarget,
@@ -43,10 +42,8 @@ InRound = TypeVar(
 )
 
 
-class RunStore(RoleStore):
+class RunStore(CuratorStore):
     """Runs, candidates, their outcomes and dossiers."""
-
-    db_role = DbRole.CURATOR
 
     def newest_preparation(self) -> int:
         """Return the highest preparation number, 0 before the first."""
@@ -119,7 +116,7 @@ class RunStore(RoleStore):
             row.sqlmodel_update({"state": state, "reason": reason} | facts)
             session.add(row)
 
-        self.commit(update)
+        self.repeat(lambda: self.commit(update))
 
     def costs(self, run: int | None = None) -> tuple[int, float | None]:
         """Return tokens and US dollars spent; None where a price is unknown."""

@@ -9,7 +9,6 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import ClassVar, Generic, Self, TypeVar
 
 from sqlalchemy.exc import IntegrityError
@@ -19,7 +18,9 @@ from psychemme.canonical import canonical_json, now
 from psychemme.items import Critique, IndependentAnswer, Proposal
 from psychemme.vocabulary import AgentRole, Format, LookAgain, Step
 from state import read, tables
+from state.address import Address
 from state.engines import open_engine
+from state.outages import PATIENCE_SECONDS, Patience
 from state.roles import DbRole
 from state.values import (
     AnswerBrief,
@@ -40,10 +41,12 @@ class RoleStore:
     """A role's engine, used from one thread of its own."""
 
     db_role: ClassVar[DbRole]
+    patience_seconds: ClassVar[float] = PATIENCE_SECONDS
 
-    def __init__(self, path: Path) -> None:
-        self._engine = open_engine(path, self.db_role)
+    def __init__(self, address: Address) -> None:
+        self._engine = open_engine(address, self.db_role)
         self._reader = self._engine.execution_options(write=False)
+        self._patience = Patience(self.patience_seconds)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"store-{self.db_role}")
         self._targets: dict[str, CandidateTarget] = {}
         self._materials: dict[str, Material] = {}
@@ -60,21 +63,42 @@ class RoleStore:
         self._engine.dispose()
 
     def query(self, work: Callable[[Session], T]) -> T:
-        """Run `work` in a read transaction."""
-        with Session(self._reader) as session:
-            return work(session)
+        """Run `work` in a read transaction, again where the server went away meanwhile."""
+
+        def attempt() -> T:
+            with Session(self._reader) as session:
+                return work(session)
+
+        return self.repeat(attempt)
 
     def commit(self, work: Callable[[Session], T]) -> T:
-        """Run `work` in a write transaction and commit it."""
-        with Session(self._engine) as session:
-            result = work(session)
-            session.commit()
-            return result
+        """Run `work` in a write transaction and commit it.
+
+        All is done again where the server went away before the commit, never after it was asked.
+        """
+        asked = False
+
+        def attempt() -> T:
+            nonlocal asked
+            with Session(self._engine) as session:
+                result = work(session)
+                session.flush()
+                asked = True
+                session.commit()
+                return result
+
+        return self._patience.outlast(attempt, lambda: not asked)
+
+    def repeat(self, attempt: Callable[[], T]) -> T:
+        """Return what `attempt` does, which comes to the same when a commit had no answer."""
+        return self._patience.outlast(attempt, lambda: True)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run `work` in the role's thread."""
-        # Shielded: cancelling the caller lets a commit finish.
-        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, work))
+        doing = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        # Shielded: cancelling the caller lets a commit finish; how it ends is then nobody's matter.
+        doing.add_done_callback(lambda done: done.exception())
+        return await asyncio.shield(doing)
 
     async def _query(self, work: Callable[[Session], T]) -> T:
         return await self.in_thread(lambda: self.query(work))
@@ -83,7 +107,10 @@ class RoleStore:
         await self.in_thread(lambda: self.insert_once(rows))
 
     def insert_once(self, rows: Sequence[SQLModel]) -> None:
-        """Insert all rows, or none where they were inserted before."""
+        """Insert all rows, or none where they were inserted before.
+
+        So it may also be done again where the server went away with a commit unanswered.
+        """
 
         def insert(session: Session) -> None:
             connection = session.connection()
@@ -91,12 +118,15 @@ class RoleStore:
                 table = row.__table__  # type: ignore[attr-defined]
                 connection.execute(table.insert(), row.model_dump())
 
-        try:
-            self.commit(insert)
-        except IntegrityError:
-            # The trigger or the primary key refused it: the first writer's rows stand.
-            if not self.query(lambda session: _is_stored(session, rows[-1])):
-                raise
+        def attempt() -> None:
+            try:
+                self.commit(insert)
+            except IntegrityError:
+                # The trigger or the primary key refused it: the first writer's rows stand.
+                if not self.query(lambda session: _is_stored(session, rows[-1])):
+                    raise
+
+        self.repeat(attempt)
 
     def target(self, session: Session, key: str) -> CandidateTarget:
         """Return a candidate's target, which never changes: read once."""
@@ -114,8 +144,8 @@ class AgentStore(RoleStore, ABC, Generic[B]):
     _agent_step: ClassVar[Step]
     _calls: ClassVar[type[tables.CallColumns]]
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, address: Address) -> None:
+        super().__init__(address)
         self._untried: set[tuple[str, int]] = set()
         """Rounds that held no call when they began here: nothing to look for."""
 

@@ -6,8 +6,11 @@ microseconds. Media times are seconds: an episode's own `start` and `end` from c
 others from episode start. `candidate_key` is `<run ordinal>-<candidate id>`.
 """
 
-from sqlalchemy import BigInteger, ForeignKeyConstraint, UniqueConstraint, false
+from sqlalchemy import BigInteger, ForeignKeyConstraint, Integer, UniqueConstraint, false
 from sqlmodel import Field, SQLModel
+
+_BIG = BigInteger().with_variant(Integer(), "sqlite")
+"""Eight bytes on both engines, under the name that the first SQLite files gave them."""
 
 
 class Clip(SQLModel, table=True):
@@ -79,8 +82,8 @@ class Run(SQLModel, table=True):
 
     __tablename__ = "runs"
 
-    ordinal: int = Field(primary_key=True)
-    seed: int
+    ordinal: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    seed: int = Field(sa_type=_BIG)
     count: int | None
     preparation: int
     models_json: str
@@ -274,3 +277,23 @@ class LedgerEntry(SQLModel, table=True):
     latency: float
     called_at: int = Field(sa_type=BigInteger)
     cached: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+
+
+class LeaseRow(SQLModel, table=True):
+    """Which process may run `prepare` or `generate`; see `state.leases`.
+
+    `host`, `machine`, `pid` and `started` are those of `state.processes.Process`; `token` is new
+    whenever the lease changes hands.
+    """
+
+    __tablename__ = "leases"
+
+    name: str = Field(primary_key=True)
+    work: str
+    token: str
+    host: str
+    machine: str
+    pid: int
+    started: int = Field(sa_type=BigInteger)
+    taken_at: int = Field(sa_type=BigInteger)
+    heartbeat_at: int = Field(sa_type=BigInteger)

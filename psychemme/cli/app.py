@@ -78,15 +78,16 @@ def run_app() -> None:
     except Exception as error:
         if not _is_of_database(error):
             raise
-        problem = f"The workspace's database cannot be used: {getattr(error, 'orig', error)}."
-        action = "Check that the disk has room and may be written; else restore state.db."
-        _fail(problem, action, USER_ERROR)
+        from psychemme.cli.database_faults import described
+
+        _fail(*described(error), USER_ERROR)
 
 
 def _is_of_database(error: Exception) -> bool:
-    # SQLAlchemy is loaded by the verbs that need it; an error of its own means that it was.
-    database = sys.modules.get("sqlalchemy.exc")
-    return database is not None and isinstance(error, database.DBAPIError)
+    # Whoever raised one of these loaded its module.
+    kinds = {"sqlalchemy.exc": "DBAPIError", "sqlite3": "Error", "psycopg": "Error"}
+    loaded = ((sys.modules.get(module), name) for module, name in kinds.items())
+    return any(module and isinstance(error, getattr(module, name)) for module, name in loaded)
 
 
 def _fail(problem: str, action: str, code: int) -> None:

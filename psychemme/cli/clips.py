@@ -23,7 +23,9 @@ app.add_typer(clips, name="clips")
 
 @clips.command("add")
 def add(
-    paths: Annotated[list[Path], typer.Argument(help="Media files, or folders of them.")],
+    paths: Annotated[
+        list[str], typer.Argument(help="Media files, folders of them, or URIs of files.")
+    ],
     source: Annotated[str, typer.Option(help="Where the clips come from.")] = "unknown",
     source_group: Annotated[
         str | None, typer.Option(help="Group for coverage.  [default: the source]")
@@ -73,7 +75,7 @@ def add(
         lacking: set[str] = set()
         for added in add_clips(store, paths, provenance):
             lacking.update(added.lacks)
-            out.print(f"{added.id}  {added.verdict:<9} {plain(str(added.path))}", soft_wrap=True)
+            out.print(f"{added.id}  {added.verdict:<9} {plain(added.path)}", soft_wrap=True)
     if lacking:
         err.print(
             f"No {' or '.join(sorted(lacking))} is stated for some of them: no item on them can be "

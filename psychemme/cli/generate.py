@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from psychemme.cli.app import WorkspaceOption, app, out, plain, workspace_root
+from psychemme.cli.cluster import ClusterOption, cluster_of
 from psychemme.cli.costs import money
 from psychemme.cli.run_progress import run_progress
 from psychemme.cli.running import stop_on_signals
@@ -46,6 +47,7 @@ def generate(
         bool,
         typer.Option("--cache/--no-cache", help="Answer equal requests of earlier runs from disk."),
     ] = True,
+    cluster: ClusterOption = None,
 ) -> None:
     """Generate candidates: propose, answer independently, criticise, refine at most twice."""
     if resume and fresh:
@@ -68,7 +70,7 @@ def generate(
     if dry_run:
         _estimate(root, flags, count, resume)
         return
-    asyncio.run(_generate(root, flags, count, resume, fresh, budget, cache))
+    asyncio.run(_generate(root, flags, count, resume, fresh, budget, cache, cluster))
 
 
 def _estimate(root: Path, flags: dict[str, Any], count: int | None, resume: bool) -> None:
@@ -94,6 +96,7 @@ async def _generate(
     fresh: bool,
     budget: float | None,
     cache: bool,
+    cluster: str | None,
 ) -> None:
     from construction.endpoints import Spending
     from construction.generate import describe
@@ -105,7 +108,10 @@ async def _generate(
     stop = stop_on_signals()
     effective = load_settings(root, flags)
     opened = open_workspace(root)
-    async with generation(opened, effective, count, resume, fresh, stop, spending) as job:
+    run = generation(
+        opened, effective, count, resume, fresh, stop, spending, cluster=cluster_of(cluster, opened)
+    )
+    async with run as job:
         out.print(f"Run {job.run.ordinal}, seed {job.run.seed}, models: {_models(job.run.models)}")
         costs = partial(job.store.costs, job.run.ordinal)
         try:

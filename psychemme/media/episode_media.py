@@ -13,7 +13,7 @@ from psychemme.media.settings import VERSION, MediaSettings
 
 
 def episode_media(
-    path: Path,
+    path: Path | Callable[[], Path],
     start: float,
     end: float,
     settings: MediaSettings,
@@ -22,13 +22,15 @@ def episode_media(
 ) -> list[tuple[float, str]]:
     """Store the frames of [start, end) as JPEG; return (seconds from `start`, SHA-256) of each.
 
-    No frame shows what comes at or after `end`. With the clip's `sha256` the list is cached.
+    No frame shows what comes at or after `end`. With the clip's `sha256` the list is cached, and
+    a `path` that is to be found first is asked for only where it is not.
     Raises MediaError.
     """
 
     def make() -> list[list[float | str]]:
         asked = sample_times(end - start, settings.frames_per_second, settings.most_frames)
-        frames = sample_frames(path, [start + t for t in asked], settings.max_side, until=end)
+        file = path if isinstance(path, Path) else path()
+        frames = sample_frames(file, [start + t for t in asked], settings.max_side, until=end)
         pictures = ((frame.time, jpeg(frame.image)) for frame in frames)
         return [[_since(t, start), blobs.put(data, ".jpg")] for t, data in pictures]
 

@@ -264,6 +264,8 @@ def test_a_skip_is_kind_and_can_be_undone(page, site, who):
     assert "always all right" in page.tab.locator("#skip").inner_text()
     page.tab.locator("#skip-send").click()
     assert "Choose one" in page.tab.locator("#skip-why").inner_text()
+    page.tab.locator("#skip [value=distress]").check()
+    assert "Choose one" not in page.tab.locator("#skip-why").inner_text()
     page.tab.locator("#skip summary").click()
     page.skip("distress")
     (vote,) = acts(site, who)

@@ -1,13 +1,14 @@
 """What a curator must not be let into: empty runs, borrowed footage, two runs at once."""
 
-import fcntl
 import os
 import shutil
 from pathlib import Path
+from socket import gethostname
 
 import pytest
 
 from tests.support.commands import read, run
+from tests.support.holders import holder
 
 
 def plan(folder: Path, text: str) -> str:
@@ -49,13 +50,13 @@ def test_a_run_that_comes_up_short_says_which_cells_and_why(
 def test_one_process_at_a_time_and_the_second_names_the_holder(
     workspace: Path, verb: tuple[str, ...]
 ) -> None:
-    with (workspace / "claim").open("w") as claim:
-        fcntl.flock(claim, fcntl.LOCK_EX)
-        claim.write("4711")
-        claim.flush()
+    with holder(workspace / "state.db", "prepare") as other:
         refused = run(workspace, *verb, expect=1)
-    assert "in use by process 4711" in refused.stderr
-    run(workspace, *verb)
+        held = f"in use by `psychemme prepare`, process {other.pid} on host {gethostname()}, since "
+        assert held in refused.stderr
+        other.kill()
+        other.join()
+        run(workspace, *verb)
 
 
 def test_a_clip_that_changed_is_neither_asked_about_nor_shown(

@@ -1,5 +1,6 @@
 """kill -9 at any point, then --resume: the same candidates, and no finished call repeated."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import postgres
 from tests.support.commands import command, environment, read, run
 from tests.support.model_server import ModelServer
 
@@ -28,10 +30,10 @@ def kill_when(running: subprocess.Popen[bytes], seen: int, server: ModelServer) 
     running.wait()
 
 
-def start(workspace: Path, words: tuple[str, ...]) -> subprocess.Popen[bytes]:
+def start(workspace: Path, words: tuple[str, ...], **extra: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         command(workspace, *words),
-        env=environment(PSYCHEMME_API_KEY=KEY),
+        env=environment(PSYCHEMME_API_KEY=KEY, **extra),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -48,19 +50,36 @@ def uninterrupted(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> s
     return run(copy, "candidates", "list", "--json").stdout
 
 
+def on_server(workspace: Path, clips: Path) -> dict[str, str]:
+    """Give `workspace` another Shared State, prepared alike, and return how to reach it."""
+    (workspace / "state.db").unlink()
+    reach = postgres.environment(postgres.fresh_database())
+    run(workspace, "clips", "add", str(clips), "--source", "sample", **reach)
+    run(workspace, "prepare", **reach)
+    return reach
+
+
 @pytest.mark.parametrize(
-    "seen", [7, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 15, 24, 31))]
+    ("engine", "seen"),
+    [
+        ("sqlite", 7),
+        *(pytest.param("sqlite", n, marks=pytest.mark.slow) for n in (1, 15, 24, 31)),
+        pytest.param("postgresql", 24, marks=pytest.mark.slow),
+    ],
 )
-def test_kill_during_generate(workspace: Path, uninterrupted: str, seen: int) -> None:
+def test_kill_during_generate(
+    workspace: Path, uninterrupted: str, sample_clips: Path, engine: str, seen: int
+) -> None:
+    reach = on_server(workspace, sample_clips) if engine == "postgresql" else {}
     with ModelServer(delay=0.05) as server:
-        kill_when(start(workspace, generate(server)), seen, server)
+        kill_when(start(workspace, generate(server), **reach), seen, server)
         at_kill = server.count()
-        run(workspace, *generate(server, "--resume"), PSYCHEMME_API_KEY=KEY)
+        run(workspace, *generate(server, "--resume"), PSYCHEMME_API_KEY=KEY, **reach)
         calls = [call.hash for call in server.calls]
-    assert run(workspace, "candidates", "list", "--json").stdout == uninterrupted
+    assert run(workspace, "candidates", "list", "--json", **reach).stdout == uninterrupted
     assert len(calls) - len(set(calls)) <= CONCURRENCY
     assert at_kill < len(calls)
-    totals = read(workspace, "coverage")["totals"]
+    totals = json.loads(run(workspace, "coverage", "--json", **reach).stdout)["totals"]
     assert (totals["started"], totals["pending"]) == (COUNT, 0)
 
 

@@ -7,7 +7,7 @@ from state.stores import QuestionStore
 from tests.support.states import make_state, target
 
 
-def test_the_ordinal_counts_earlier_picks_of_the_same_kind(tmp_path):
+def test_the_ordinal_counts_earlier_picks_of_the_same_kind(address):
     asked = [
         target("c0", pick=0),
         target("c1", Capability.NEED, pick=1),
@@ -15,8 +15,7 @@ def test_the_ordinal_counts_earlier_picks_of_the_same_kind(tmp_path):
         target("c3", pick=3),
         target("c4", pick=4).model_copy(update={"batch": 1}),
     ]
-    path = tmp_path / "state.db"
-    make_state(path, *asked)
-    with QuestionStore(path) as store:
+    make_state(address, *asked)
+    with QuestionStore(address) as store:
         briefs = [asyncio.run(store.brief(one.key, 0)) for one in asked]
     assert [brief.ordinal for brief in briefs] == [0, 0, 0, 1, 2]

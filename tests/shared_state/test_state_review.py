@@ -1,158 +1,46 @@
 """A reviewer's database roles show a reviewer's own rows, and a reference after the answer."""
 
 import sqlite3
-from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
-from psychemme.errors import AnswerFirst, ItemClosed, NotAssigned
+from psychemme.canonical import now
+from psychemme.errors import AnswerFirst, ItemClosed, NotAssigned, VotedMeanwhile
 from psychemme.vocabulary import (
     CandidateState,
     Closing,
     Format,
+    SetKind,
     SkipReason,
     VoteKind,
 )
-from state.engines import acting, open_engine
+from state.address import Address
+from state.engines import acting, open_engine, open_owner
 from state.review import ReviewStore
 from state.review_desk import ReviewDesk
+from state.review_values import SessionRecord, SetRecord
 from state.roles import DbRole
 from state.runs import RunStore
 from tests.support.reviews import CANARY, approval, item_version, make_review, own_answer
 
 FIRST = ("1-c0", 1)
 ROLES = (DbRole.REVIEWER_BLIND, DbRole.REVIEWER_INFORMED)
-TABLES = (
-    "blind_answers",
-    "votes",
-    "review_drafts",
-    "review_items",
-    "review_references",
-    "review_cues",
-    "review_edits",
-    "review_closings",
-    "assignments",
-    "reviewers",
-    "review_sessions",
-    "review_sets",
-    "adjudication_notes",
-    "episodes",
-    "clips",
-    "candidates",
-    "outcomes",
-    "runs",
-    "ledger",
-    "questions",
-    "reference_answers",
-    "cues",
-    "independent_answers",
-    "critiques",
-    "critic_calls",
-    "steps",
-    "sqlite_master",
-)
-ATTACKS = (
-    *(f"SELECT * FROM {table}" for table in TABLES),
-    *(f"SELECT count(*) FROM {table}" for table in TABLES),
-    "WITH own_answers AS (SELECT * FROM blind_answers) SELECT * FROM own_answers",
-    "with own_votes as (SELECT * FROM votes) SELECT * FROM own_votes",
-    "SELECT * FROM (SELECT * FROM votes) own_votes",
-    "SELECT * FROM (SELECT reviewer_id FROM assignments) AS own_items",
-    "SELECT own_votes.comment FROM votes AS own_votes",
-    "SELECT * FROM (SELECT answer_json FROM blind_answers) votes_append_only",
-    "SELECT 1 FROM own_votes UNION SELECT comment FROM votes",
-    "SELECT (SELECT answer_json FROM blind_answers LIMIT 1) FROM own_items",
-    "SELECT 1 FROM own_items WHERE EXISTS (SELECT 1 FROM votes)",
-    "SELECT description FROM (SELECT 'q' AS description) g FULL JOIN review_cues "
-    "USING (description)",
-    "SELECT count(*) FROM own_items NATURAL JOIN votes",
-    *(
-        f"SELECT {column} FROM (SELECT 1 AS {column} WHERE 0) a JOIN (SELECT 1 AS zz) b "
-        f"ON ?1{word} FULL JOIN {table}"
-        for word in ("NATURAL", "natural")
-        for column, table in (
-            ("comment", "votes"),
-            ("answer_json", "review_references"),
-            ("token_sha256", "reviewers"),
-            ("sql", "sqlite_master"),
-        )
-    ),
-    "SELECT g.comment FROM (SELECT 'x' AS comment) g FULL JOIN votes ON ?1USING (comment)",
-    "SELECT * FROM own_items WHERE ?1WITH own_votes AS (SELECT * FROM votes) SELECT 1",
-    "INSERT INTO votes SELECT candidate_key, version, 'ben', 9, kind, NULL, NULL, NULL, '{}', "
-    "comment, NULL, 0, 1, 'x', 0 FROM votes",
-    "INSERT INTO votes SELECT '1-c0', 1, 'ben', 9, 'skip', NULL, NULL, NULL, '{}', answer_json, "
-    "NULL, 0, 1, 'x', 0 FROM blind_answers",
-    "INSERT INTO votes VALUES ('1-c0', 1, 'ada', 9, 'skip', NULL, NULL, NULL, '{}', '', NULL, 0, "
-    "1, 'x', 0)",
-    "INSERT OR REPLACE INTO votes VALUES ('1-c0', 1, 'ada', 1, 'skip', NULL, NULL, NULL, '{}', "
-    "'', NULL, 0, 1, 'x', 0)",
-    "INSERT INTO votes VALUES ('1-c0', 1, 'ben', 9, 'verdict', 'approve', 'approve', 'approve', "
-    "'{}', '', NULL, 0, 1, 'x', 0)",
-    "INSERT INTO votes VALUES ('9-zz', 1, 'ben', 9, 'skip', NULL, NULL, NULL, '{}', '', NULL, 0, "
-    "1, 'x', 0)",
-    "INSERT INTO votes VALUES ('1-c0', 1, 'ben', 9, 'skip', NULL, NULL, NULL, '{}', '', NULL, 0, "
-    "1, 'x', 0) RETURNING comment",
-    "INSERT INTO votes VALUES ('1-c0', 1, 'ben', 9, 'skip', NULL, NULL, NULL, '{}', '', NULL, 0, "
-    "1, 'x', 0) ON CONFLICT DO UPDATE SET comment = 'x'",
-    "INSERT INTO blind_answers VALUES ('1-c0', 1, 'ada', '\"B\"', 0, 0, 1, 'x', 0)",
-    "INSERT OR REPLACE INTO blind_answers VALUES ('1-c0', 1, 'ada', '\"B\"', 0, 0, 1, 'x', 0)",
-    "INSERT OR IGNORE INTO blind_answers SELECT '1-c0', 1, 'ben', answer_json, 0, 0, 1, 'x', 0 "
-    "FROM blind_answers",
-    "UPDATE votes SET comment = ''",
-    "UPDATE blind_answers SET answer_json = '1'",
-    "INSERT INTO votes VALUES ('1-c0', 1, 'ben', 1, 'VERDICT', 'approve', 'approve', 'approve', "
-    "'{}', '', NULL, 0, 1, 'x', 0)",
-    "INSERT INTO votes VALUES ('1-c0', 1, 'ben', 1, 'skip', 'maybe', NULL, NULL, '{}', '', NULL, "
-    "0, 1, 'x', 0)",
-    "INSERT INTO votes VALUES ('1-c0', 1, 'ben', 1, 'skip', NULL, NULL, NULL, '{', '', NULL, 0, "
-    "1, 'x', 0)",
-    "INSERT INTO votes VALUES ('1-c0', 1, 'ben', 1, 'skip', NULL, NULL, NULL, '{}', '', NULL, 0, "
-    "1, x'78', 0)",
-    "INSERT INTO blind_answers VALUES ('1-c0', 1, 'ben', 'A', 0, 0, 1, 'x', 0)",
-    "DELETE FROM votes",
-    "DELETE FROM review_drafts",
-    "INSERT INTO assignments VALUES ('1-c0', 1, 'eve', 1, 0, 0)",
-    "INSERT INTO review_closings VALUES ('1-c0', 1, 'approved', 0)",
-    "CREATE TEMP VIEW own_votes AS SELECT * FROM votes",
-    "CREATE VIEW mine AS SELECT * FROM votes",
-    "ATTACH DATABASE ':memory:' AS other",
-    "PRAGMA table_info(votes)",
-    "EXPLAIN SELECT * FROM votes",
-    "SELECT current_user()",
-)
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Path:
-    path = tmp_path / "state.db"
-    make_review(path)
-    with ReviewStore(path) as store:
+def database(address: Address) -> Address:
+    make_review(address)
+    with ReviewStore(address) as store:
         store.commit_answer("ada", FIRST, own_answer("A", "r1"))
         store.cast("ada", FIRST, approval("r2", comment=CANARY))
-    return path
+    return address
 
 
 @pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_another_reviewer_reaches_nothing(database: Path, role: DbRole, attack: str) -> None:
-    engine = open_engine(database, role)
-    with acting("ben"), engine.connect() as connection:
-        driver = connection.connection.driver_connection
-        assert driver is not None
-        with pytest.raises(sqlite3.Error) as denial:
-            driver.execute(attack, (1,) if "?1" in attack else ()).fetchall()
-    engine.dispose()
-    assert CANARY not in str(denial.value)
-    with ReviewDesk(database) as desk:
-        (only,) = desk.version(FIRST).votes.values()
-        assert [vote.comment for vote in only] == [CANARY]
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_views_show_a_reviewer_nothing_of_the_others(database: Path, role: DbRole) -> None:
+def test_views_show_a_reviewer_nothing_of_the_others(database: Address, role: DbRole) -> None:
     engine = open_engine(database, role)
     for name, count in (("ada", 1), ("ben", 0)):
         with acting(name), engine.begin() as connection:
@@ -165,7 +53,7 @@ def test_views_show_a_reviewer_nothing_of_the_others(database: Path, role: DbRol
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_nobody_votes_as_anybody(database: Path, role: DbRole) -> None:
+def test_nobody_votes_as_anybody(database: Address, role: DbRole) -> None:
     engine = open_engine(database, role)
     insert = (
         "INSERT INTO votes VALUES ('1-c0', 1, 'ben', 1, 'skip', NULL, NULL, NULL, '{}', '', "
@@ -176,6 +64,7 @@ def test_nobody_votes_as_anybody(database: Path, role: DbRole) -> None:
     engine.dispose()
 
 
+@pytest.mark.parametrize("address", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     ("view", "column", "right"),
     [
@@ -186,7 +75,7 @@ def test_nobody_votes_as_anybody(database: Path, role: DbRole) -> None:
     ],
 )
 def test_a_failing_condition_tells_nothing_of_hidden_rows(
-    database: Path, view: str, column: str, right: str
+    database: Address, view: str, column: str, right: str
 ) -> None:
     """A condition that fails on a hidden row would answer a question about it."""
     query = (
@@ -208,7 +97,7 @@ def test_a_failing_condition_tells_nothing_of_hidden_rows(
     engine.dispose()
 
 
-def test_the_blind_role_never_sees_a_reference(database: Path) -> None:
+def test_the_blind_role_never_sees_a_reference(database: Address) -> None:
     for view in ("revealed_references", "revealed_cues"):
         engine = open_engine(database, DbRole.REVIEWER_BLIND)
         with acting("ada"), pytest.raises(DatabaseError), engine.begin() as connection:
@@ -216,7 +105,7 @@ def test_the_blind_role_never_sees_a_reference(database: Path) -> None:
         engine.dispose()
 
 
-def test_a_reference_is_revealed_by_the_engine_after_the_answer(database: Path) -> None:
+def test_a_reference_is_revealed_by_the_engine_after_the_answer(database: Address) -> None:
     engine = open_engine(database, DbRole.REVIEWER_INFORMED)
 
     def revealed(name: str) -> int:
@@ -236,13 +125,13 @@ def test_a_reference_is_revealed_by_the_engine_after_the_answer(database: Path) 
             store.reveal("ben", ("1-c1", 1))
 
 
-def test_an_answer_stands_once_committed(database: Path) -> None:
+def test_an_answer_stands_once_committed(database: Address) -> None:
     with ReviewStore(database) as store:
         again = store.commit_answer("ada", FIRST, own_answer("C", "other"))
         assert (again.answer, again.request_id) == ("A", "r1")
 
 
-def test_a_vote_sent_twice_is_one_and_the_last_one_stands(database: Path) -> None:
+def test_a_vote_sent_twice_is_one_and_the_last_one_stands(database: Address) -> None:
     with ReviewStore(database) as store:
         first = store.cast("ada", FIRST, approval("r2", comment="changed"))
         assert (first.revision, first.comment) == (1, CANARY)
@@ -259,7 +148,7 @@ def test_a_vote_sent_twice_is_one_and_the_last_one_stands(database: Path) -> Non
         assert version.standing() == {}
 
 
-def test_a_skip_needs_no_answer_and_a_verdict_does(database: Path) -> None:
+def test_a_skip_needs_no_answer_and_a_verdict_does(database: Address) -> None:
     skip = approval("r", kind=VoteKind.SKIP, verdicts={}, skip_reason=SkipReason.DISTRESS)
     with ReviewStore(database) as store:
         with pytest.raises(AnswerFirst):
@@ -267,7 +156,7 @@ def test_a_skip_needs_no_answer_and_a_verdict_does(database: Path) -> None:
         assert store.cast("ben", FIRST, skip).skip_reason is SkipReason.DISTRESS
 
 
-def test_drafts_are_kept_and_replaced(database: Path) -> None:
+def test_drafts_are_kept_and_replaced(database: Address) -> None:
     with ReviewStore(database) as store:
         for text_ in ("{}", '{"comment": "half a thought"}'):
             store.save_draft("ben", FIRST, text_)
@@ -275,7 +164,7 @@ def test_drafts_are_kept_and_replaced(database: Path) -> None:
         assert store.work("ada", FIRST).draft_json is None
 
 
-def test_a_stranger_and_a_stranger_item_are_told_alike(database: Path) -> None:
+def test_a_stranger_and_a_stranger_item_are_told_alike(database: Address) -> None:
     with ReviewStore(database) as store:
         for name, place in (("eve", FIRST), ("ada", ("1-c9", 1))):
             with pytest.raises(NotAssigned):
@@ -285,7 +174,7 @@ def test_a_stranger_and_a_stranger_item_are_told_alike(database: Path) -> None:
         assert store.queue("eve") == ()
 
 
-def test_a_closed_item_takes_no_more(database: Path) -> None:
+def test_a_closed_item_takes_no_more(database: Address) -> None:
     with ReviewDesk(database) as desk:
         desk.close_item(FIRST, Closing.APPROVED)
     with ReviewStore(database) as store:
@@ -298,7 +187,7 @@ def test_a_closed_item_takes_no_more(database: Path) -> None:
             with pytest.raises(ItemClosed):
                 act()
     engine = open_engine(database, DbRole.REVIEWER_BLIND)
-    insert = "INSERT INTO blind_answers VALUES ('1-c0', 1, 'ben', '1', 0, 0, 1, 'x', 0)"
+    insert = "INSERT INTO blind_answers VALUES ('1-c0', 1, 'ben', '1', false, 0, 1, 'x', 0)"
     with acting("ben"), pytest.raises(DatabaseError, match="closed"), engine.begin() as connection:
         connection.execute(text(insert))
     engine.dispose()
@@ -307,7 +196,7 @@ def test_a_closed_item_takes_no_more(database: Path) -> None:
         assert runs.outcome("1-c1").state is CandidateState.IN_REVIEW
 
 
-def test_an_edit_makes_a_version_and_closes_the_one_before(database: Path) -> None:
+def test_an_edit_makes_a_version_and_closes_the_one_before(database: Address) -> None:
     with ReviewDesk(database) as desk:
         desk.add_version(item_version("1-c0", Format.SINGLE, 2), "curator", "clearer wording")
         old, new = desk.version(FIRST), desk.version(("1-c0", 2))
@@ -316,3 +205,148 @@ def test_an_edit_makes_a_version_and_closes_the_one_before(database: Path) -> No
     assert new.edit is not None
     assert new.edit.reason == "clearer wording"
     assert new.item == item_version("1-c0", Format.SINGLE, 2)
+
+
+VOTE = (
+    "INSERT INTO votes VALUES ('1-c0', 1, 'ben', {revision}, '{kind}', {verdicts}, '{reasons}', "
+    "'', {skip}, {seconds}, {watched}, 'x', 1)"
+)
+SAYS_NOTHING = {"revision": 1, "kind": "skip", "verdicts": "NULL, NULL, NULL", "reasons": "{}",
+                "skip": "NULL", "seconds": 0, "watched": 1}  # fmt: skip
+ANSWER = "INSERT INTO blind_answers VALUES ('1-c0', 1, 'ben', '{}', {}, {}, {}, 'q', -5)"
+MISSHAPEN = (
+    *(
+        VOTE.format(**SAYS_NOTHING | change)
+        for change in (
+            {"reasons": "5"},
+            {"reasons": "[]"},
+            {"reasons": '{"question_validity": "text"}'},
+            {"reasons": '{"question_validity": [["text"]]}'},
+            {"reasons": '{"question_validity": [5]}'},
+            {"reasons": '{"mood": ["text"]}'},
+            {"skip": "'other'"},
+            {"verdicts": "'approve', NULL, NULL"},
+            {"kind": "verdict"},
+            {"watched": 99},
+            {"watched": -1},
+            {"seconds": -1},
+            {"revision": 0},
+            {"revision": 2_000_000_000},
+        )
+    ),
+    *(ANSWER.format(given, "false", 0, 1) for given in ('{"a": 1}', "[]", "[1]", "5", "null")),
+    ANSWER.format('"A"', "false", -1, 1),
+    ANSWER.format('"A"', "false", 0, 99),
+)
+
+
+def as_ben(database: Address, *statements: str) -> None:
+    """Run statements as a reviewer who needs no page."""
+    engine = open_engine(database, DbRole.REVIEWER_BLIND)
+    try:
+        for statement in statements:
+            with acting("ben"), engine.begin() as connection:
+                connection.exec_driver_sql(statement)
+    finally:
+        engine.dispose()
+
+
+def test_a_row_that_nobody_could_read_is_refused(database: Address) -> None:
+    for statement in MISSHAPEN:
+        with pytest.raises(DatabaseError, match=r"no known shape|no answer"):
+            as_ben(database, statement)
+    as_ben(
+        database,
+        VOTE.format(**SAYS_NOTHING | {"reasons": '{"question_validity": ["a", "b"]}'}),
+        ANSWER.format('["A", "B"]', "false", 0, 1),
+    )
+    with ReviewDesk(database) as desk:
+        assert desk.version(FIRST).faults == ()
+
+
+def test_the_engine_says_when_and_how_blind_a_reviewer_answered(database: Address) -> None:
+    before = now()
+    as_ben(database, VOTE.format(**SAYS_NOTHING), ANSWER.format('"A"', "true", 0, 1))
+    with ReviewDesk(database) as desk:
+        version = desk.version(FIRST)
+    assert not version.answers["ben"].is_unblinded
+    for said in (version.answers["ben"], version.votes["ben"][0]):
+        assert before - 1_000_000 < said.committed_at < now() + 1_000_000
+
+
+def test_whose_row_it_is_decides_before_all_else(database: Address) -> None:
+    said = set()
+    for name in ("ada", "cleo", "nobody"):
+        for request in ("r2", "other"):
+            vote = f"INSERT INTO votes VALUES ('1-c0', 1, '{name}', 1, 'skip', NULL, NULL, NULL, "
+            with pytest.raises(DatabaseError) as refused:
+                as_ben(database, f"{vote}'5', '', NULL, 0, 99, '{request}', 1)")
+            said.add(str(refused.value.orig).splitlines()[0])
+    assert said == {"votes: not your own"}
+
+
+def test_one_row_that_nobody_can_read_stops_nobody(database: Address) -> None:
+    """Such as one from before the engine refused it: the owner writes it here."""
+    columns = "'1-c0', 1, 'ben'"
+    engine = open_owner(database)
+    with engine.begin() as connection:
+        for statement in (
+            f"INSERT INTO blind_answers VALUES ({columns}, '\"hello\"', false, 0, 1, 'q', 1)",
+            f"INSERT INTO votes VALUES ({columns}, 1, 'skip', NULL, NULL, NULL, '5', '', NULL, "
+            "0, 1, 'x', 1)",
+        ):
+            connection.exec_driver_sql(statement)
+    engine.dispose()
+    with ReviewDesk(database) as desk:
+        first, _ = desk.board().versions
+    assert (set(first.answers), set(first.standing())) == ({"ada"}, {"ada"})
+    vote, answer = first.faults
+    assert vote.startswith("vote 1 of ben: ")
+    assert answer == "answer of ben: it does not fit a single question"
+    with ReviewStore(database) as store:
+        assert store.work("ben", FIRST).vote is None
+        skip = approval("s", kind=VoteKind.SKIP, verdicts={}, skip_reason=SkipReason.DISTRESS)
+        assert store.cast("ben", FIRST, skip, after=1).revision == 2
+
+
+def test_a_vote_replaces_only_what_its_reviewer_saw(database: Address) -> None:
+    with ReviewStore(database) as store:
+        for seen in (0, 2):
+            with pytest.raises(VotedMeanwhile):
+                store.cast("ada", FIRST, approval("late"), after=seen)
+        assert store.cast("ada", FIRST, approval("r2"), after=0).revision == 1  # sent again
+        assert store.cast("ada", FIRST, approval("late"), after=1).revision == 2
+        assert store.work("ada", FIRST).revision == 2
+
+
+def test_a_session_opens_only_while_its_link_is_the_reviewers(database: Address) -> None:
+    def begin(desk: ReviewDesk, link: str | None) -> bool:
+        moment = now()
+        record = SessionRecord(
+            token_sha256=f"s{link}", reviewer_id="ada", started_at=moment, expires_at=moment + 1
+        )
+        return desk.start_session(record, link)
+
+    with ReviewDesk(database) as desk:
+        (ada,) = (one for one in desk.reviewers() if one.id == "ada")
+        assert begin(desk, ada.token_sha256)
+        desk.renew("ada", "another", ada.expires_at)
+        assert not begin(desk, ada.token_sha256)
+        assert not begin(desk, None)
+        assert begin(desk, "another")
+        desk.revoke("ada")
+        assert not begin(desk, "another")
+
+
+def test_only_a_newest_version_is_marked_frozen(database: Address) -> None:
+    with ReviewDesk(database) as desk, RunStore(database) as runs:
+        desk.add_version(item_version("1-c0", Format.SINGLE, 2), "curator", "clearer wording")
+        desk.mark_frozen([FIRST, ("1-c1", 1)])
+        assert runs.outcome("1-c0").state is CandidateState.IN_REVIEW
+        assert runs.outcome("1-c1").state is CandidateState.FROZEN
+
+
+@pytest.mark.parametrize("number", [0, -1])
+def test_a_set_asks_for_a_reviewer_at_least(number: int) -> None:
+    with pytest.raises(ValidationError):
+        SetRecord(name="s", kind=SetKind.REVIEW, reviewers_per_item=number, opened_at=0)

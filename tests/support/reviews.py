@@ -1,7 +1,6 @@
 """A Shared State with items under review, for tests."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from psychemme.canonical import now
 from psychemme.items import Answer, Cue, KeyPoint
@@ -14,6 +13,7 @@ from psychemme.vocabulary import (
     Verdict,
     VoteKind,
 )
+from state.address import Address
 from state.review import Place
 from state.review_desk import ReviewDesk
 from state.review_values import (
@@ -81,16 +81,16 @@ def reviewer(name: str, **changes: object) -> ReviewerRecord:
 
 
 def make_review(
-    path: Path,
+    address: Address,
     forms: Sequence[Format] = (Format.SINGLE, Format.OPEN),
     names: Sequence[str] = REVIEWERS,
     kind: SetKind = SetKind.REVIEW,
 ) -> list[Place]:
-    """Create a database with one set of items, each assigned to all of `names`."""
+    """Fill a database with one set of items, each assigned to all of `names`."""
     targets = [target(f"c{n}", form=form, pick=n) for n, form in enumerate(forms)]
-    make_state(path, *targets)
+    make_state(address, *targets)
     places = [(one.key, 1) for one in targets]
-    with RunStore(path) as runs:
+    with RunStore(address) as runs:
         for one in targets:
             runs.settle(one.key, CandidateState.ACCEPTED)
     opened = SetRecord(name="main", kind=kind, reviewers_per_item=len(names), opened_at=now())
@@ -108,7 +108,7 @@ def make_review(
             for name in names
         ),
     )
-    with ReviewDesk(path) as desk:
+    with ReviewDesk(address) as desk:
         desk.change(lambda _: changes)
     return places
 

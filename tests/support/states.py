@@ -10,6 +10,7 @@ from psychemme.episode import Episode, HistoryEntry, Interval, Signals, Utteranc
 from psychemme.items import Cue, IndependentAnswer, KeyPoint, Option, Proposal, Question, Reference
 from psychemme.vocabulary import Capability, ClipStatus, Format
 from state import migrate
+from state.address import Address
 from state.clips import ClipStore
 from state.runs import RunStore
 from state.values import CandidateTarget, ClipRecord, EpisodeRecord, RunRecord
@@ -71,22 +72,27 @@ def target(
 
 
 @cache
-def _empty() -> Path:
+def empty_file() -> Path:
+    """Return a SQLite file of the newest revision, to be copied."""
     path = Path(tempfile.mkdtemp(prefix="psychemme-test-")) / "empty.db"
     migrate.upgrade(path)
     return path
 
 
-def make_state(path: Path, *targets: CandidateTarget) -> None:
-    """Create a database at `path` with the clip, the episode, run 1 and its candidates."""
-    shutil.copy(_empty(), path)
-    with ClipStore(path) as clips:
+def make_state(address: Address, *targets: CandidateTarget) -> None:
+    """Fill a database with the clip, the episode, run 1 and its candidates.
+
+    A SQLite file is created; a PostgreSQL database is there, and empty.
+    """
+    if isinstance(address, Path):
+        shutil.copy(empty_file(), address)
+    with ClipStore(address) as clips:
         clips.put_clip(CLIP)
         episode = EpisodeRecord(
             id=EPISODE_ID, clip_id=CLIP.id, preparation=1, start=0.0, end=20.0, content=EPISODE
         )
         clips.save_preparation(CLIP, 1, "hash", "sidecar", {}, [episode])
-    with RunStore(path) as runs:
+    with RunStore(address) as runs:
         models = dict.fromkeys(("question", "answer", "critic"), "scripted")
         runs.start_run(
             RunRecord(

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from state.migrations.rules import is_sqlite, refuse
+
 revision = "0001"
 down_revision = None
 branch_labels = None
@@ -27,14 +29,11 @@ APPEND_ONLY = {
 }
 
 
-def _refuse_second_insert(table: str, key: tuple[str, ...]) -> str:
+def _refuse_second_insert(table: str, key: tuple[str, ...]) -> None:
     # INSERT OR REPLACE deletes without asking the authorizer; a trigger sees it.
     same = " AND ".join(f"{column} = NEW.{column}" for column in key)
-    return (
-        f"CREATE TRIGGER {table}_append_only BEFORE INSERT ON {table} "
-        f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {same}) "
-        f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
-    )
+    exists = f"EXISTS (SELECT 1 FROM {table} WHERE {same})"
+    refuse(table, "append_only", exists, f"{table} is append-only")
 
 
 def upgrade() -> None:
@@ -69,8 +68,8 @@ def upgrade() -> None:
     )
     op.create_table(
         "runs",
-        sa.Column("ordinal", sa.Integer(), nullable=False),
-        sa.Column("seed", sa.Integer(), nullable=False),
+        sa.Column("ordinal", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("seed", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("count", sa.Integer(), nullable=True),
         sa.Column("preparation", sa.Integer(), nullable=False),
         sa.Column("models_json", sa.String(), nullable=False),
@@ -333,5 +332,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("candidate_key", "round", "step"),
         sqlite_with_rowid=False,
     )
-    for table, key in APPEND_ONLY.items():
-        op.execute(_refuse_second_insert(table, key))
+    # PostgreSQL replaces nothing without a right to update.
+    if is_sqlite():
+        for table, key in APPEND_ONLY.items():
+            _refuse_second_insert(table, key)

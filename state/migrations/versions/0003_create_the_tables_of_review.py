@@ -1,7 +1,11 @@
 """Create the tables of review, the views a reviewer reads, and the rules of both steps."""
 
+import secrets
+
 import sqlalchemy as sa
 from alembic import op
+
+from state.migrations.rules import is_sqlite, on_row, refuse
 
 revision = "0003"
 down_revision = "0002"
@@ -30,51 +34,89 @@ _CLOSED = (
 _ANSWERED = "EXISTS (SELECT 1 FROM blind_answers b WHERE {same})"
 
 
-_MISSHAPEN = "typeof(NEW.request_id) <> 'text' OR NOT json_valid(NEW.{json})"
 _VERDICTS = ("question_validity", "answer_correctness", "psychological_consistency")
+Rule = tuple[str, str, str, str]
+"""Table, name, the condition under which a row is refused, and what is said then."""
 
 
 def _same(alias: str) -> str:
     return " AND ".join(f"{alias}.{column} = NEW.{column}" for column in _OF_REVIEWER)
 
 
-def _refuse(table: str, rule: str, when: str, message: str) -> str:
-    return (
-        f"CREATE TRIGGER {table}_{rule} BEFORE INSERT ON {table} WHEN {when} "
-        f"BEGIN SELECT RAISE(ABORT, '{message}'); END"
-    )
-
-
-def _append_only(table: str, key: tuple[str, ...]) -> str:
+def _append_only(table: str, key: tuple[str, ...]) -> Rule:
     same = " AND ".join(f"{column} = NEW.{column}" for column in key)
     exists = f"EXISTS (SELECT 1 FROM {table} WHERE {same})"
-    return _refuse(table, "append_only", exists, f"{table} is append-only")
+    return table, "append_only", exists, f"{table} is append-only"
 
 
-def _rules() -> list[str]:
+def _misshapen(json: str) -> str:
+    if is_sqlite():
+        return f"typeof(NEW.request_id) <> 'text' OR NOT json_valid(NEW.{json})"
+    return f"NEW.{json} IS NOT JSON"
+
+
+def _rules() -> list[Rule]:
     someone_else = "NEW.reviewer_id <> current_reviewer()"
     assigned = _ASSIGNED.format(same=_same("a"))
     answered = _ANSWERED.format(same=_same("b"))
     same_request = "EXISTS (SELECT 1 FROM votes v WHERE {} AND v.request_id = NEW.request_id)"
-    rules = [_append_only(table, key) for table, key in APPEND_ONLY.items()]
+    rules = []
     for table in ("blind_answers", "votes", "review_drafts"):
-        rules.append(_refuse(table, "own", someone_else, f"{table}: not your own"))
-        rules.append(_refuse(table, "assigned", f"NOT {assigned}", f"{table}: not assigned"))
-        rules.append(_refuse(table, "open", _CLOSED, f"{table}: closed"))
-    rules.append(_refuse("votes", "once", same_request.format(_same("v")), "votes: sent twice"))
+        rules.append((table, "own", someone_else, f"{table}: not your own"))
+        rules.append((table, "assigned", f"NOT {assigned}", f"{table}: not assigned"))
+        rules.append((table, "open", _CLOSED, f"{table}: closed"))
+    rules.append(("votes", "once", same_request.format(_same("v")), "votes: sent twice"))
     votes_shape = " OR ".join(
         (
-            _MISSHAPEN.format(json="reasons_json"),
+            _misshapen("reasons_json"),
             "NEW.kind NOT IN ('verdict', 'skip', 'withdrawal')",
             *(f"NEW.{name} NOT IN ('approve', 'reject')" for name in _VERDICTS),
         )
     )
-    rules.append(_refuse("votes", "shaped", votes_shape, "votes: of no known shape"))
-    answers_shape = _MISSHAPEN.format(json="answer_json")
-    rules.append(_refuse("blind_answers", "shaped", answers_shape, "blind_answers: no answer"))
+    rules.append(("votes", "shaped", votes_shape, "votes: of no known shape"))
+    answers_shape = _misshapen("answer_json")
+    rules.append(("blind_answers", "shaped", answers_shape, "blind_answers: no answer"))
     unanswered = f"NEW.kind = 'verdict' AND NOT {answered}"
-    rules.append(_refuse("votes", "answered", unanswered, "votes: answer first"))
+    rules.append(("votes", "answered", unanswered, "votes: answer first"))
     return rules
+
+
+def _refuse_on_sqlite() -> None:
+    append_only = [_append_only(table, key) for table, key in APPEND_ONLY.items()]
+    for rule in append_only + _rules():
+        refuse(*rule)
+
+
+def _refuse_on_postgres() -> None:
+    # In the order of their names: whoever is not the reviewer learns nothing from the rest.
+    for place, (table, name, when, message) in enumerate(_rules()):
+        refuse(table, f"{place:02}_{name}", when, message)
+    replaced = f"DELETE FROM review_drafts d WHERE {_same('d')};"
+    on_row("review_drafts", "review_drafts_replace", replaced)
+
+
+# A value of the transaction names the reviewer; the key that signs it is out of reviewers' reach.
+_CURRENT_REVIEWER = """
+CREATE FUNCTION current_reviewer() RETURNS text LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+SELECT CASE WHEN session_user IN ('psychemme_reviewer_blind', 'psychemme_reviewer_informed') THEN
+  coalesce((
+    SELECT substr(said, 65) FROM private.reviewer_key k,
+      current_setting('psychemme.reviewer', true) said,
+      convert_to(pg_backend_pid() || '|' || substr(said, 65), 'UTF8') told
+    WHERE left(said, 64) = encode(sha256(k.key || sha256(k.key || told)), 'hex')
+  ), '')
+END
+$$
+"""
+
+
+def _create_current_reviewer() -> None:
+    op.execute("CREATE SCHEMA private")
+    op.execute("CREATE TABLE private.reviewer_key (key bytea NOT NULL)")
+    key = sa.text("INSERT INTO private.reviewer_key VALUES (:key)")
+    op.get_bind().execute(key, {"key": secrets.token_bytes(32)})
+    op.execute(_CURRENT_REVIEWER)
 
 
 _MINE = "reviewer_id = current_reviewer()"
@@ -343,9 +385,17 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("candidate_key", "version", "gate", "position"),
         sqlite_with_rowid=False,
     )
-    for rule in _rules():
-        op.execute(rule)
+    if is_sqlite():
+        _refuse_on_sqlite()
+        for name, query in VIEWS.items():
+            # An episode is no secret among reviewers, and too long to be copied for every look.
+            fence = "" if name == "own_episodes" else _FENCE
+            op.execute(f"CREATE VIEW {name} AS {query}{fence}")
+        return
+    _create_current_reviewer()
+    _refuse_on_postgres()
     for name, query in VIEWS.items():
-        # An episode is no secret among reviewers, and too long to be copied for every look.
-        fence = "" if name == "own_episodes" else _FENCE
-        op.execute(f"CREATE VIEW {name} AS {query}{fence}")
+        # Asked once a statement, and not once a row.
+        mine = query.replace("current_reviewer()", "(SELECT current_reviewer())")
+        joined = mine.replace("CROSS JOIN", "JOIN")
+        op.execute(f"CREATE VIEW {name} WITH (security_barrier) AS {joined}")

@@ -1,17 +1,14 @@
-"""The only place that opens the database.
+"""SQLite: write-ahead log, one engine per role, and an authorizer on every connection of a role.
 
-SQLite here: write-ahead log, one engine per role, and on every connection of an agent role a
-default-deny authorizer derived from the role table. The authorizer runs when a statement is
-prepared, and denies PRAGMA, ATTACH, schema changes and temporary objects. SQLite never asks it
-about columns that USING or NATURAL joins on, and lets a common table expression borrow the name of
-a view that may read more; so the connection itself refuses those three words.
+The default-deny authorizer is derived from the role table. It runs when a statement is prepared,
+and denies PRAGMA, ATTACH, schema changes and temporary objects. SQLite never asks it about columns
+that USING or NATURAL joins on, and lets a common table expression borrow the name of a view that
+may read more; so the connection itself refuses those three words.
 """
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -20,6 +17,8 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import SQLModel
 
+from state.engines.acting import actor
+from state.engines.text import keep_storable
 from state.roles import ROLE_TABLE, DbRole, Grants
 
 BUSY_TIMEOUT_MS = 30_000
@@ -30,23 +29,29 @@ _PRAGMAS = (
     "PRAGMA foreign_keys=ON",
 )
 _FUNCTIONS = frozenset(
-    {"count", "max", "min", "sum", "coalesce", "current_reviewer", "json_valid", "typeof"}
+    {
+        "acting_role",
+        "coalesce",
+        "count",
+        "current_reviewer",
+        "json_type",
+        "json_valid",
+        "julianday",
+        "max",
+        "min",
+        "sum",
+        "typeof",
+    }
 )
+_RULES = frozenset({"votes_rules", "blind_answers_rules"})
+_STAMPS = frozenset({"votes_stamp", "blind_answers_stamp"})
+"""Triggers: what they ask of JSON, and what they correct, no statement may."""
+_STAMPED = frozenset({"committed_at", "is_unblinded"})
+_JSON_TABLES = frozenset({"json_each", "json_tree"})
 
 Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
 # Anywhere, not as words: SQLite ends a token where an expression sees no boundary (`?1WITH`).
 _UNASKED = re.compile("USING|NATURAL|WITH", re.IGNORECASE)
-_reviewer: ContextVar[str | None] = ContextVar("reviewer", default=None)
-
-
-@contextmanager
-def acting(reviewer_id: str) -> Iterator[None]:
-    """Make `current_reviewer()` of every statement in this context return `reviewer_id`."""
-    token = _reviewer.set(reviewer_id)
-    try:
-        yield
-    finally:
-        _reviewer.reset(token)
 
 
 class _GuardedCursor(sqlite3.Cursor):
@@ -91,7 +96,7 @@ def _refuse_unasked(sql: str) -> None:
 
 def open_engine(path: Path, role: DbRole) -> Engine:
     """Return an engine whose every connection can do what `role` may, and nothing else."""
-    return _open(path, authorizer(role), is_reviewer=bool(ROLE_TABLE[role].views))
+    return keep_storable(_open(path, role))
 
 
 def open_owner(path: Path) -> Engine:
@@ -101,7 +106,8 @@ def open_owner(path: Path) -> Engine:
 
 def open_unchanging(path: Path) -> Engine:
     """Return an engine that reads a database nobody can write, as on a read-only disk."""
-    return create_engine(f"sqlite:///file:{quote(str(path))}?mode=ro&immutable=1&uri=true")
+    url = f"sqlite:///file:{quote(str(path))}?mode=ro&immutable=1&uri=true"
+    return create_engine(url, hide_parameters=True)
 
 
 def authorizer(role: DbRole) -> Authorizer:
@@ -119,6 +125,8 @@ def authorizer(role: DbRole) -> Authorizer:
         allowed = (
             action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_TRANSACTION)
             or (action == sqlite3.SQLITE_FUNCTION and second in _FUNCTIONS)
+            or (action == sqlite3.SQLITE_UPDATE and source in _STAMPS and second in _STAMPED)
+            or (action == sqlite3.SQLITE_READ and source in _RULES and first in _JSON_TABLES)
             or (
                 # SQLite names no database where a trigger reads a table but none of its columns.
                 (database == "main" or (database is None and second == ""))
@@ -167,21 +175,26 @@ def _read_rule(grants: Grants) -> Callable[[str, str, str | None], bool]:
     return may_read
 
 
-def _open(path: Path, authorize: Authorizer | None, *, is_reviewer: bool = False) -> Engine:
+def _open(path: Path, role: DbRole | None) -> Engine:
+    authorize = authorizer(role) if role else None
+    is_reviewer = role is not None and bool(ROLE_TABLE[role].views)
     arguments: dict[str, Any] = {"timeout": BUSY_TIMEOUT_MS / 1000}
     if authorize is not None:
         arguments["factory"] = _GuardedConnection
-    engine = create_engine(f"sqlite:///{path}", connect_args=arguments)
+    engine = create_engine(f"sqlite:///{path}", connect_args=arguments, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
         connection.isolation_level = None
         # Never NULL for a reviewer's role, so that nobody is not mistaken for the curator.
-        acts = (lambda: _reviewer.get() or "") if is_reviewer else (lambda: None)
+        acts = actor if is_reviewer else (lambda: None)
         connection.create_function("current_reviewer", 0, acts)
+        connection.create_function("acting_role", 0, lambda: role)
         for pragma in _PRAGMAS:
             connection.execute(pragma)
         if authorize is not None:
+            # Made once a connection, by statements that the authorizer would refuse.
+            connection.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')")
             connection.set_authorizer(authorize)
 
     @event.listens_for(engine, "begin")

@@ -1,0 +1,1 @@
+"""Many machines: candidates and clips as units of work of a Dask cluster."""
