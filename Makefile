@@ -3,7 +3,9 @@
 #   make demo       install what is locked, go the whole way on the bundled sample
 #   make test       install what tests need, run the default tests
 #   make test-slow  the tests that take longer than a few seconds
-#   make soak       five reviewers at once, one of them a whole minute without a network
+#   make test-reviewers  five reviewers at once in real browsers, with everything that goes wrong
+#   make soak       five reviewers at once, one of them a whole minute without a network; fifty
+#                   kills of a run on each database
 #   make test-exports  load every export by the real tools, in environments of their own
 #   make check      every static check, as CI and pre-commit run them
 #   make lock       resolve the requirement files again, keeping the pins that still fit
@@ -31,7 +33,7 @@ editable = uv pip install --quiet --no-deps --no-build-isolation -e . || \
 compile = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate
 
-.PHONY: demo test test-slow soak test-exports check generated lock clean
+.PHONY: demo test test-slow test-reviewers soak test-exports check generated lock clean
 
 demo: .venv/demo.installed
 	python examples/demo.py demo-workspace
@@ -40,7 +42,10 @@ test: .venv/dev.installed
 	pytest -n 2 -m "not slow and not exports and not soak" $(PYTEST_ARGS)
 
 test-slow: .venv/llama.installed
-	pytest -n 2 -m "slow and not exports" $(PYTEST_ARGS)
+	pytest -n 2 -m "slow and not exports and not soak" $(PYTEST_ARGS)
+
+test-reviewers: .venv/dev.installed
+	pytest -m soak tests/browser $(PYTEST_ARGS)
 
 soak: .venv/dev.installed
 	PSYCHEMME_SOAK=1 pytest -m soak $(PYTEST_ARGS)
@@ -60,10 +65,12 @@ generated: .venv/dev.installed
 
 lock: .venv/uv.installed
 	$(compile) requirements/uv.in -o requirements/uv.txt
-	$(compile) pyproject.toml requirements/build.in --extra asr-model --extra dev \
-		-o requirements/dev.txt
+	$(compile) pyproject.toml requirements/build.in --extra asr-model --extra cluster \
+		--extra dev -o requirements/dev.txt
 	$(compile) pyproject.toml requirements/build.in --extra asr-model \
 		-c requirements/dev.txt -o requirements/demo.txt
+	$(compile) pyproject.toml requirements/build.in --extra asr-model --extra cluster \
+		-c requirements/dev.txt -o requirements/team.txt
 	$(compile) pyproject.toml requirements/build.in \
 		-c requirements/dev.txt -o requirements/base.txt
 	$(compile) --no-deps requirements/llama.in -o requirements/llama.txt
