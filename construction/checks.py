@@ -10,6 +10,7 @@ from rapidfuzz import fuzz
 from psychemme.answers import fits, option_set
 from psychemme.episode import Episode
 from psychemme.items import Cue, Defect, Question, Reference
+from psychemme.release.texts import is_blank, same_text
 from psychemme.vocabulary import Capability, Format, Modality, ProposalDefect
 from psychology_kb.load import CapabilityCard
 
@@ -42,9 +43,9 @@ def _options(question: Question, form: Format) -> Iterator[Defect]:
         yield Defect(code=ProposalDefect.OPTION_DEFECT)
     seen: list[str] = []
     for position, option in enumerate(options):
-        text = " ".join(option.text.casefold().split())
+        text = same_text(option.text)
         is_twin = any(fuzz.ratio(text, other) >= _NEAR_DUPLICATE for other in seen)
-        if is_twin or option.id != chr(ord("A") + position):
+        if is_twin or is_blank(option.text) or option.id != chr(ord("A") + position):
             yield Defect(code=ProposalDefect.OPTION_DEFECT, option_id=option.id)
         seen.append(text)
 
@@ -53,8 +54,10 @@ def _answer(question: Question, reference: Reference, form: Format) -> Iterator[
     ids = [option.id for option in question.options]
     chosen = len(option_set(reference.answer))
     incomplete = form is Format.MULTIPLE and not 2 <= chosen < len(ids)
-    pointless = form is Format.OPEN and not any(p.required for p in reference.key_points)
-    if not fits(form, reference.answer, ids) or incomplete or pointless:
+    required = (p.text for p in reference.key_points if p.required)
+    pointless = form is Format.OPEN and all(map(is_blank, required))
+    is_empty = isinstance(reference.answer, str) and is_blank(reference.answer)
+    if is_empty or not fits(form, reference.answer, ids) or incomplete or pointless:
         yield Defect(code=ProposalDefect.ANSWER_DEFECT)
 
 
@@ -90,6 +93,8 @@ def _is_grounded(cue: Cue, episode: Episode) -> bool:
 
 
 def _target(question: Question, card: CapabilityCard, episode: Episode) -> Iterator[Defect]:
+    if is_blank(question.question):
+        yield Defect(code=ProposalDefect.UNSUPPORTED_PREMISE)
     known = {subcategory.id for subcategory in card.subcategories}
     if question.subcategory not in known:
         yield Defect(code=ProposalDefect.MISALIGNED_CAPABILITY)

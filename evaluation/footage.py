@@ -16,6 +16,7 @@ from psychemme.clients.cards import ModelCard
 from psychemme.clients.protocol import MediaPart
 from psychemme.errors import MediaError
 from psychemme.media.blobs import BlobStore, sha256_file
+from psychemme.release.faults import counted
 from psychemme.release.rows import EpisodeRow
 
 _MOST_NAMED = 10
@@ -35,7 +36,9 @@ def find_clips(episodes: Iterable[EpisodeRow], folders: Sequence[Path]) -> dict[
     if faults:
         more = f"; and {len(faults) - _MOST_NAMED} more" if len(faults) > _MOST_NAMED else ""
         listed = "; ".join(faults[:_MOST_NAMED])
-        raise MediaError(f"{len(faults)} episodes cannot be shown: {listed}{more}.", _FIND)
+        raise MediaError(
+            f"{counted(len(faults), 'episode')} cannot be shown: {listed}{more}.", _FIND
+        )
     return {name: path for name, path in found.items() if path is not None}
 
 

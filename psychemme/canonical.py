@@ -15,13 +15,15 @@ def canonical_json(value: object) -> str:
 def strict_json(data: bytes | str) -> object:
     """Return the JSON value of `data` (UTF-8), if all readers must understand it alike.
 
-    Raises ValueError where it is no JSON, a key stands twice or a number is not finite, and
-    RecursionError where it is nested too deeply.
+    Raises ValueError where it is no JSON, a key stands twice, a number is not finite or a text
+    cannot be written in UTF-8, and RecursionError where it is nested too deeply.
     """
     text = data if isinstance(data, str) else data.decode()
     found: object = json.loads(
         text, object_pairs_hook=_each_once, parse_constant=_finite, parse_float=_finite
     )
+    if not text.isascii() or "\\u" in text:
+        _refuse_halves(found)
     return found
 
 
@@ -31,6 +33,13 @@ def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         raise ValueError(f"the key {twice!r} stands twice")
     return found
+
+
+def _refuse_halves(found: object) -> None:
+    try:
+        canonical_json(found).encode()
+    except UnicodeEncodeError:
+        raise ValueError("a text holds half a character (a lone surrogate)") from None
 
 
 def _finite(text: str) -> float:

@@ -16,7 +16,8 @@ from psychemme.vocabulary import CandidateState, Closing, SetKind
 from state import read, tables
 from state import review_tables as rows
 from state.review import Place, answer_columns, as_value, vote_columns
-from state.review_read import at, table_of, versions
+from state.review_declined import withheld
+from state.review_read import at, newest_versions, table_of, versions
 from state.review_values import (
     AssignmentRecord,
     Board,
@@ -85,9 +86,21 @@ class ReviewDesk(RoleStore):
         """Return all reviewers by id."""
         return self.query(lambda s: _values(s, rows.Reviewer, ReviewerRecord))
 
-    def start_session(self, session: SessionRecord) -> None:
-        """Store a session."""
-        self.commit(lambda s: s.add(rows.ReviewSession(**session.model_dump())))
+    def start_session(self, record: SessionRecord, link_sha256: str | None = None) -> bool:
+        """Store a session and return True, or False where a reviewer's link is theirs no longer.
+
+        Nobody renews or revokes the link between this look at it and the session's commit.
+        """
+
+        def start(session: Session) -> bool:
+            if record.reviewer_id is not None:
+                row = session.get(rows.Reviewer, record.reviewer_id)
+                if row is None or row.token_sha256 != link_sha256 or row.revoked_at is not None:
+                    return False
+            session.add(rows.ReviewSession(**record.model_dump()))
+            return True
+
+        return self.commit(start)
 
     def session(self, token_sha256: str) -> SessionRecord | None:
         """Return a session that has not expired and whose reviewer is not revoked."""
@@ -109,6 +122,10 @@ class ReviewDesk(RoleStore):
         table = table_of(rows.ReviewSession)
         gone = table.delete().where(table.c.token_sha256 == token_sha256)
         self.commit(lambda s: s.connection().execute(gone))
+
+    def withheld(self, reviewer_id: str) -> frozenset[Place]:
+        """Return the versions that a reviewer is not to judge because of a skip of another one."""
+        return self.query(lambda session: withheld(session.connection(), reviewer_id))
 
     def board(self) -> Board:
         """Return everything under review."""
@@ -187,6 +204,17 @@ class ReviewDesk(RoleStore):
         """Store assignments, all or none."""
         self.commit(lambda s: _store(s, Changes(assignments=tuple(assignments))))
 
+    def mark_frozen(self, places: Sequence[Place]) -> None:
+        """Mark the candidates frozen whose newest version is the one at its place."""
+
+        def mark(session: Session) -> None:
+            newest = newest_versions(session.connection())
+            for key, version in places:
+                if newest.get(key) == version:
+                    _settle(session, key, CandidateState.FROZEN)
+
+        self.commit(mark)
+
     def close_item(self, place: Place, outcome: Closing) -> None:
         """End the review of a version: no vote is taken after it."""
         self.commit(lambda s: _store(s, Changes(closings=((place, outcome),))))
@@ -257,12 +285,9 @@ def _store(session: Session, changes: Changes) -> None:
     session.flush()
     for set_name, item in changes.items:
         _open(session, set_name, item)
-    session.add_all(
-        rows.Assignment(**one.model_dump(), assigned_at=now()) for one in changes.assignments
-    )
-    session.flush()
-    for imported in changes.votes:
-        _import(session, imported)
+    at_once = {"assigned_at": now()}
+    _insert(session, rows.Assignment, [one.model_dump() | at_once for one in changes.assignments])
+    _import(session, changes.votes)
     for place, outcome in changes.closings:
         _close(session, place, outcome)
         if outcome in _STATE_OF:
@@ -277,18 +302,25 @@ def _open(session: Session, set_name: str, item: ItemVersion) -> None:
             "Open the set again; what is not accepted is left out.",
         )
     _add_version(session, set_name, item)
+    session.flush()
     _settle(session, item.candidate_key, CandidateState.IN_REVIEW)
 
 
-def _import(session: Session, imported: ImportedVote) -> None:
-    connection = session.connection()
-    key, version = imported.place
-    keys = {"candidate_key": key, "version": version, "reviewer_id": imported.reviewer_id}
-    if imported.answer is not None:
-        connection.execute(
-            table_of(rows.BlindAnswer).insert(), keys | answer_columns(imported.answer)
-        )
-    connection.execute(table_of(rows.Vote).insert(), keys | vote_columns(imported.vote))
+def _import(session: Session, votes: Sequence[ImportedVote]) -> None:
+    """Store answers, then votes; thousands are one statement each, for others wait meanwhile."""
+
+    def keys(one: ImportedVote) -> dict[str, object]:
+        key, version = one.place
+        return {"candidate_key": key, "version": version, "reviewer_id": one.reviewer_id}
+
+    answers = [keys(one) | answer_columns(one.answer) for one in votes if one.answer is not None]
+    _insert(session, rows.BlindAnswer, answers)
+    _insert(session, rows.Vote, [keys(one) | vote_columns(one.vote) for one in votes])
+
+
+def _insert(session: Session, model: type[SQLModel], values: Sequence[dict[str, Any]]) -> None:
+    if values:
+        session.connection().execute(table_of(model).insert(), values)
 
 
 def _add_version(session: Session, set_name: str, item: ItemVersion) -> None:

@@ -2,16 +2,18 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Table, func, select
 from sqlmodel import SQLModel
 
+from psychemme.items import Option
 from psychemme.vocabulary import Closing
 from state import read
 from state import review_tables as rows
-from state.review import Place, as_revealed, as_value, as_vote
+from state.review import Place, as_revealed, as_value, read_vote, why
+from state.review_declined import declined, recordings
 from state.review_values import (
     AssignmentRecord,
     BlindAnswer,
@@ -50,16 +52,19 @@ def versions(connection: Connection, place: Place | None = None) -> list[Reviewe
         return found
 
     of = {model: grouped(model) for model in _PARTS}
-    newest = _newest(connection)
+    newest = newest_versions(connection)
+    recording_of = recordings(connection)
+    declined_by = declined(connection, recording_of)
     return [
         _version(
             item, {model: of[model][key] for model in _PARTS}, is_newest=newest[key[0]] == key[1]
-        )
+        ).model_copy(update={"recording": recording_of[key], "declined": declined_by.get(key, {})})
         for key, (item,) in grouped(rows.ReviewItem).items()
     ]
 
 
-def _newest(connection: Connection) -> dict[str, int]:
+def newest_versions(connection: Connection) -> dict[str, int]:
+    """Return the number of the newest version of each candidate under review."""
     table = table_of(rows.ReviewItem)
     query = select(table.c.candidate_key, func.max(table.c.version))
     return {key: int(n) for key, n in connection.execute(query.group_by(table.c.candidate_key))}
@@ -82,9 +87,20 @@ def _version(
     item: Row, parts: Mapping[type[SQLModel], list[Row]], *, is_newest: bool
 ) -> ReviewedVersion:
     (reference,) = parts[rows.ReviewReference]
+    faults: list[str] = []
+    options = read.OPTIONS.validate_json(item["options_json"])
     votes: dict[str, tuple[Vote, ...]] = {}
     for row in parts[rows.Vote]:
-        votes[row["reviewer_id"]] = (*votes.get(row["reviewer_id"], ()), as_vote(row))
+        vote, fault = read_vote(row)
+        votes[row["reviewer_id"]] = (*votes.get(row["reviewer_id"], ()), vote)
+        if fault:
+            faults.append(f"vote {row['revision']} of {row['reviewer_id']}: {fault}")
+    answers: dict[str, BlindAnswer] = {}
+    for row in parts[rows.BlindAnswer]:
+        try:
+            answers[row["reviewer_id"]] = _answer(row, item["format"], options)
+        except (ValueError, TypeError, RecursionError) as error:
+            faults.append(f"answer of {row['reviewer_id']}: {why(error)}")
     # An edit replaces a version whose review had ended as well.
     ended = [row["outcome"] if is_newest else Closing.REPLACED for row in parts[rows.ReviewClosing]]
     edit = parts[rows.ReviewEdit]
@@ -92,16 +108,13 @@ def _version(
         item=as_value(
             item,
             ItemVersion,
-            options=read.OPTIONS.validate_json(item["options_json"]),
+            options=options,
             revealed=as_revealed(reference, parts[rows.ReviewCue]),
         ),
         set_name=item["set_name"],
         opened_at=item["opened_at"],
         assigned=tuple(as_value(row, AssignmentRecord) for row in parts[rows.Assignment]),
-        answers={
-            row["reviewer_id"]: as_value(row, BlindAnswer, answer=json.loads(row["answer_json"]))
-            for row in parts[rows.BlindAnswer]
-        },
+        answers=answers,
         votes=votes,
         closing=ended[0] if ended else None,
         edit=as_value(edit[0], EditRecord) if edit else None,
@@ -109,4 +122,15 @@ def _version(
             {row["gate"]: as_value(row, GateRecord) for row in parts[rows.GateResult]}.values()
         ),
         notes=tuple(as_value(row, NoteRecord) for row in parts[rows.AdjudicationNote]),
+        faults=tuple(faults),
     )
+
+
+def _answer(row: Row, form: str, options: Sequence[Option]) -> BlindAnswer:
+    """Return a row as an answer; raises ValueError where it answers no question of this form."""
+    answer = as_value(row, BlindAnswer, answer=json.loads(row["answer_json"]))
+    given, ids = answer.answer, {option.id for option in options}
+    chosen = {given} if isinstance(given, str) else set(given)
+    if not chosen or (not chosen <= ids if ids else not isinstance(given, str)):
+        raise ValueError(f"it does not fit a {form} question")
+    return answer

@@ -6,6 +6,8 @@ of the episode played; media times are seconds from episode start.
 
 from collections.abc import Mapping
 
+from pydantic import Field
+
 from psychemme.episode import HistoryEntry, Utterance, Value
 from psychemme.items import Answer, Cue, KeyPoint, Option
 from psychemme.vocabulary import (
@@ -48,7 +50,7 @@ class SetRecord(Value):
 
     name: str
     kind: SetKind
-    reviewers_per_item: int
+    reviewers_per_item: int = Field(ge=1)
     opened_at: int
     discussed_at: int | None = None
 
@@ -123,11 +125,15 @@ class Vote(Ballot):
 
 
 class OwnWork(Value):
-    """An item with what its reviewer has done so far; a withdrawn vote is None."""
+    """An item with what its reviewer has done so far; a withdrawn vote is None.
+
+    `revision` is that of the newest act on it, withdrawals included; 0 where there is none.
+    """
 
     item: BlindItem
     answer: BlindAnswer | None = None
     vote: Vote | None = None
+    revision: int = 0
     draft_json: str | None = None
 
 
@@ -193,7 +199,9 @@ class ReviewedVersion(Value):
     """One version with everything reviewers and curators did to it, for curators only.
 
     `answers` and `votes` are by reviewer; `votes` holds every revision in order; `gates` holds the
-    last result of each.
+    last result of each. `faults` name rows of answers and votes that say nothing that can be read:
+    such an answer is left out, such a vote counts as withdrawn. `recording` is the recording group
+    of its clip; `declined` says who is never to judge it, and why (`state.review_declined`).
     """
 
     item: ItemVersion
@@ -206,11 +214,20 @@ class ReviewedVersion(Value):
     edit: EditRecord | None = None
     notes: tuple[NoteRecord, ...] = ()
     gates: tuple[GateRecord, ...] = ()
+    faults: tuple[str, ...] = ()
+    recording: str = ""
+    declined: Mapping[str, SkipReason] = {}
 
     def standing(self) -> dict[str, Vote]:
         """Return the vote that stands of each reviewer who has one that was not withdrawn."""
         last = {name: votes[-1] for name, votes in self.votes.items() if votes}
         return {name: v for name, v in last.items() if v.kind is not VoteKind.WITHDRAWAL}
+
+    @property
+    def conflicted(self) -> frozenset[str]:
+        """Who has a conflict of interest about the recording."""
+        conflict = SkipReason.CONFLICT_OF_INTEREST
+        return frozenset(name for name, reason in self.declined.items() if reason is conflict)
 
 
 class ImportedVote(Value):

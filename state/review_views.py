@@ -1,8 +1,9 @@
 """What a reviewer's database roles read: views of their own rows, and nothing else.
 
-`current_reviewer()` is a function of the connection that tells who acts (`state.engines.acting`);
-statements cannot change it. The reference of a version is visible only to whoever has committed an
-answer to that version, so that the engine itself keeps the order of the two steps.
+`current_reviewer()` tells who acts (`state.engines.acting`), and statements cannot change it: on
+SQLite it is a function of the connection, on PostgreSQL one that believes a signature alone. The
+reference of a version is visible only to whoever has committed an answer to that version, so that
+the engine itself keeps the order of the two steps.
 """
 
 from sqlalchemy import Boolean, Column, Float, Integer, MetaData, Table, Text

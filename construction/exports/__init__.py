@@ -3,12 +3,11 @@
 Input is a release folder and nothing else. References stay behind unless they are asked for.
 """
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from construction.exports import croissant, hf, inspect_task, label_studio, lmms_eval, vlmevalkit
-from construction.exports.source import Source, open_source
+from construction.exports.source import Source, open_source, whole_folder
 from construction.exports.videos import find_clips, write_videos
 from psychemme.errors import UserError
 
@@ -48,15 +47,9 @@ def export(
     """
     if to not in FORMATS:
         raise UserError(f"There is no export {to!r}.", f"Use one of: {', '.join(FORMATS)}.")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"{out} is in use.", "Name a folder that is empty or does not exist.")
     source = open_source(release, with_references=with_references, date=date, media=media)
     clips = find_clips(source.release, media) if media else {}
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".part-", dir=out.parent) as held:
-        part = Path(held) / "export"
-        part.mkdir()
+    with whole_folder(out) as part:
         notes = FORMATS[to](source, part)
         write_videos(source.release, clips, part / "videos", report)
-        part.replace(out)
     return notes

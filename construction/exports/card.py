@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from construction.exports.source import Source
+from psychemme.release.faults import counted
 from psychemme.vocabulary import Format
 
 _USE = """\
@@ -114,7 +115,8 @@ def _making(source: Source) -> str:
     manifest = source.release.manifest
     review = manifest.review
     voted = (
-        f"{review.items_reviewed} items were reviewed by {review.reviewers_per_item} reviewers each"
+        f"{counted(review.items_reviewed, 'item')} went to review, each to "
+        + counted(review.reviewers_per_item, "reviewer")
         + (", by demonstration votes that come from no person." if review.demonstration else ".")
         if review
         else "The release does not say how its items were reviewed."

@@ -17,6 +17,7 @@ from psychemme.items import Option
 from psychemme.release.rows import Line, ReferenceRow
 from psychemme.vocabulary import Format
 from psychology_kb.load import Reason, ReviewForm, load_review
+from state.review_values import Revealed
 
 __all__ = ["LabelledVote", "ReviewTask", "read_label_studio", "write", "write_tasks", "write_votes"]
 
@@ -34,12 +35,13 @@ _ASKED = {
 class ReviewTask:
     """One version of an item to review. `video` is a URL that Label Studio can open.
 
+    `version` is None where it is not known, as in a release: no import takes votes on such a task.
     `reference` is what step two shows: answer, cues and key points as text. It never enters the
     tasks of step one. `canary` is the release's, if the item is in one.
     """
 
     candidate_id: str
-    version: int
+    version: int | None
     question: str
     options: tuple[Option, ...]
     format: Format
@@ -59,7 +61,7 @@ def write(source: Source, folder: Path) -> list[str]:
     tasks = [
         ReviewTask(
             question.id,
-            1,
+            None,
             question.question,
             question.options,
             question.format,
@@ -71,7 +73,11 @@ def write(source: Source, folder: Path) -> list[str]:
         for question, episode in source.items()
     ]
     write_tasks(tasks, form, folder)
-    notes = [] if source.has_videos else ["No videos: the tasks name files that are not there."]
+    notes = [
+        "Votes on these tasks cannot be imported; `psychemme review export` writes tasks for it."
+    ]
+    if not source.has_videos:
+        notes.append("No videos: the tasks name files that are not there.")
     if source.references is None:
         return [*notes, "Step one alone: the verdicts need the references (--with-references)."]
     return [*notes, "verdict.json holds the references: import it for those who have answered."]
@@ -109,7 +115,7 @@ def write_votes(votes: Iterable[LabelledVote], out: Path) -> None:
     write_text(out, _json(rows))
 
 
-def shown_reference(row: ReferenceRow) -> str:
+def shown_reference(row: ReferenceRow | Revealed) -> str:
     """Return a reference as the text that step two shows."""
     answer = row.answer if isinstance(row.answer, str) else ", ".join(row.answer)
     points = [f"{'required' if p.required else 'optional'}: {p.text}" for p in row.key_points]
@@ -121,7 +127,7 @@ def _data(task: ReviewTask) -> dict[str, object]:
     lines = (f"[{x.start:g}-{x.end:g}] {' '.join(x.text.split())}" for x in task.transcript)
     return {
         "candidate_id": task.candidate_id,
-        "version": task.version,
+        **({"version": task.version} if task.version else {}),
         "format": str(task.format),
         "question": task.question,
         "asked": _ASKED[task.format],

@@ -1,13 +1,13 @@
 """Read reviews out of a Label Studio export (its `JSON` format), or name every fault of it."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from psychemme.canonical import strict_json
 from psychemme.errors import UserError
 from psychemme.release.faults import listed
 
@@ -47,12 +47,22 @@ class LabelledVote:
 
 
 class _Read(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
 
 class _Data(_Read):
     candidate_id: str = Field(min_length=1)
     version: int = Field(ge=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _says_of_which_version(cls, data: object) -> object:
+        if isinstance(data, dict) and data.get("version") is None:
+            raise ValueError(
+                f"{str(data.get('candidate_id'))[:80]!r} does not say of which version it is; "
+                "`psychemme review export` writes tasks that do"
+            )
+        return data
 
 
 class _User(_Read):
@@ -68,13 +78,13 @@ class _Result(_Read):
 
 class _Annotation(_Read):
     completed_by: int | _User
-    result: tuple[_Result, ...] = ()
+    result: list[_Result] = []
     was_cancelled: bool = False
 
 
 class _Task(_Read):
     data: _Data
-    annotations: tuple[_Annotation, ...] = ()
+    annotations: list[_Annotation] = []
 
 
 class _Fault(Exception):
@@ -86,8 +96,8 @@ def read_label_studio(*paths: Path) -> list[LabelledVote]:
 
     The exports of both steps together give whole votes. The reviewer is the e-mail address that
     Label Studio tells, else the number of the account. Raises UserError naming file, task and
-    fault: JSON of another shape, an unknown control, a verdict that is neither approve nor reject,
-    a rejection without a reason, two votes of one reviewer on one task.
+    fault: JSON of another shape, a control given twice or unknown, a verdict that is neither
+    approve nor reject, a rejection without a reason, two votes of one reviewer on one task.
     """
     votes: dict[Key, LabelledVote] = {}
     faults: list[str] = []
@@ -106,7 +116,8 @@ def read_label_studio(*paths: Path) -> list[LabelledVote]:
 
 def _tasks(path: Path) -> Iterator[tuple[str, _Task]]:
     try:
-        rows = json.loads(path.read_bytes())
+        # Strictly: of two readers, neither takes another of two equal keys.
+        rows = strict_json(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} cannot be read as JSON: {error}.", _FIX) from None
     if not isinstance(rows, list):
@@ -124,8 +135,13 @@ def _tasks(path: Path) -> Iterator[tuple[str, _Task]]:
 def _vote(data: _Data, annotation: _Annotation) -> LabelledVote:
     reviewer = _reviewer(annotation.completed_by)
     vote = LabelledVote(data.candidate_id, data.version, reviewer)
+    given: dict[str, tuple[str, ...]] = {}
     for result in annotation.result:
-        vote = _with(vote, result.from_name, _values(result))
+        values = _values(result)
+        if given.setdefault(result.from_name, values) != values:
+            raise _Fault(f"{reviewer} gives {result.from_name!r} twice, with different values")
+    for name, values in given.items():
+        vote = _with(vote, name, values)
     if annotation.was_cancelled and vote.skipped is None:
         vote = replace(vote, skipped=UNSTATED)
     for name, verdict in vote.verdicts.items():

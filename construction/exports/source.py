@@ -1,7 +1,9 @@
 """What every export starts from: a verified release, its references where asked for, safe names."""
 
 import re
-from collections.abc import Iterable, Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,6 +68,22 @@ def open_source(
         raise UserError(f"The date {date!r} is not YYYY-MM-DD.", "Write it like 2026-11-30.")
     references = release.references() if with_references else None
     return Source(release, references, release.manifest.date or date, media is not None)
+
+
+@contextmanager
+def whole_folder(out: Path) -> Iterator[Path]:
+    """Give a folder to fill that then appears at `out` as a whole, or not at all.
+
+    Raises UserError where `out` is in use.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"{out} is in use.", "Name a folder that is empty or does not exist.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".part-", dir=out.parent) as held:
+        part = Path(held) / "export"
+        part.mkdir()
+        yield part
+        part.replace(out)
 
 
 def video_name(episode_id: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from construction.exports.source import video_name
 from psychemme.errors import MediaError
 from psychemme.media.blobs import sha256_file
-from psychemme.release.faults import listed
+from psychemme.release.faults import counted, listed
 from psychemme.release.read import Release
 
 MAX_HEIGHT = 512
@@ -27,7 +27,7 @@ def find_clips(release: Release, folder: Path) -> dict[str, Path]:
     ]
     if faults:
         raise MediaError(
-            f"{len(faults)} episodes cannot be cut from {folder}: {listed(faults)}.",
+            f"{counted(len(faults), 'episode')} cannot be cut from {folder}: {listed(faults)}.",
             "Name the folder that holds the release's clips with --media.",
         )
     return found

@@ -9,7 +9,9 @@ never pooled, because a reviewer could not have answered one as the other:
 - sets of options (`multiple`): alpha weighs a difference by its MASI distance; raw agreement,
   unanimity and AC1 take two sets as equal or not.
 
-AC1 has two categories for verdicts, whether or not both occur, and for blind answers those that do.
+AC1 has as many categories as a reviewer could have given values, whether or not they occur: two
+verdicts, the options offered (of the item that offers most), or for sets the 2^n - 1 of n options.
+It is undefined where ratings from a file do not tell the number of options.
 Whether a blind answer is right is another question, and not asked here.
 """
 
@@ -53,11 +55,16 @@ class AgreementRow(Value):
 
 
 class AgreementReport(Value):
-    """All rows, by dimension, then `all` before the capabilities, with how intervals were drawn."""
+    """All rows, by dimension, then `all` before the capabilities, with how intervals were drawn.
+
+    `n_items` were rated in any dimension, `n_replaced` of which are versions that an edit replaced.
+    """
 
     rows: tuple[AgreementRow, ...]
     draws: int
     seed: int
+    n_items: int
+    n_replaced: int
 
 
 def agreement(
@@ -74,7 +81,9 @@ def agreement(
         raise UserError(fault, "Leave one of them out.")
     pools = _pools(ratings)
     rows = tuple(_row(key, pools[key], draws, seed) for key in sorted(pools, key=_place))
-    return AgreementReport(rows=rows, draws=draws, seed=seed)
+    replaced = len({one.item for one in ratings if one.replaced})
+    items = len({one.item for one in ratings})
+    return AgreementReport(rows=rows, draws=draws, seed=seed, n_items=items, n_replaced=replaced)
 
 
 def _pools(ratings: Sequence[Rating]) -> dict[_Key, list[Rating]]:
@@ -121,9 +130,20 @@ def _row(key: _Key, ratings: Sequence[Rating], draws: int, seed: int) -> Agreeme
         unanimous=coefficients.unanimous_share(counts),
         alpha=alpha,
         alpha_interval=coefficients.alpha_interval(counts, distances, draws, seed),
-        ac1=coefficients.gwet_ac1(counts, len(values)),
+        ac1=coefficients.gwet_ac1(counts, _categories(kind, ratings)),
         masi=masi,
     )
+
+
+def _categories(kind: Kind, ratings: Sequence[Rating]) -> int | None:
+    """Return how many values a reviewer could have given, None where that is not told."""
+    if kind is Kind.VERDICT:
+        return len(VERDICTS)
+    offered = [one.options for one in ratings if one.options is not None]
+    if not offered or len(offered) < len(ratings):
+        return None
+    most = max(offered)
+    return most if kind is Kind.OPTION else 2**most - 1
 
 
 def _counts(ratings: Sequence[Rating], values: Sequence[Any]) -> Counts:

@@ -26,6 +26,7 @@ def agreement_json(report: AgreementReport) -> dict[str, Any]:
     """Return the report as plain JSON values; shares and coefficients are fractions."""
     return {
         "unit": "fraction",
+        "items": {"rated": report.n_items, "replaced_versions": report.n_replaced},
         "interval": {
             "of": "alpha",
             "level": 0.95,
@@ -106,7 +107,7 @@ def _text(figure: Coefficient | None) -> str:
 
 
 def _interval_text(row: AgreementRow) -> str:
-    # Where any figure is undefined, alpha is, for the same reason.
+    # Where any figure but AC1 is undefined, alpha is, for the same reason.
     if isinstance(row.alpha, Undefined):
         return row.alpha.value
     interval = row.alpha_interval

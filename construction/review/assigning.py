@@ -2,7 +2,9 @@
 
 Each item goes to N distinct reviewers, those with the least work first; a share of the items (the
 overlap) goes to everybody, so that agreement is known across the whole pool. Every reviewer has an
-order of their own. Who saw the reference of an earlier version comes last, and is marked.
+order of their own. Who saw the reference of an earlier version comes last, and is marked. Who
+skipped an item for distress is never asked about it again, and who has a conflict of interest about
+no item of the recording.
 """
 
 import random
@@ -26,12 +28,15 @@ class Pool:
     load: Counter[str] = field(default_factory=Counter)
     saw: Mapping[str, Collection[str]] = field(default_factory=dict)
     """Candidate key -> reviewers who saw the reference of some version of it."""
+    barred: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """Candidate key -> reviewers who are not to be asked about it."""
 
     def least_busy(
         self, key: str, count: int, without: Collection[str], draw: random.Random
     ) -> list[str]:
         """Return up to `count` reviewers for a candidate, none of `without`, and give them work."""
-        free = [name for name in sorted(self.reviewers) if name not in without]
+        barred = {*without, *self.barred.get(key, ())}
+        free = [name for name in sorted(self.reviewers) if name not in barred]
         draw.shuffle(free)
         seen = self.saw.get(key, ())
         free.sort(key=lambda name: (name in seen, self.load[name]))
@@ -89,10 +94,11 @@ def _in_own_order(
     ]
 
 
-def pool_of(board: Board) -> Pool:
+def pool_of(board: Board, recording_of: Mapping[str, str] | None = None) -> Pool:
     """Return the reviewers who can be asked now, with the open work they have and what they saw.
 
-    Whoever is revoked, or whose link has expired, can not be asked.
+    Whoever is revoked, or whose link has expired, can not be asked. `recording_of` are the
+    recording groups of candidates, by key, that are not on the board yet.
     """
     moment = now()
     able = [
@@ -104,7 +110,20 @@ def pool_of(board: Board) -> Pool:
     saw: dict[str, set[str]] = {}
     for version in board.versions:
         saw.setdefault(version.item.candidate_key, set()).update(version.answers)
-    return Pool(able, load, saw)
+    barred = {key: _conflicted(board, group) for key, group in (recording_of or {}).items()}
+    for version in board.versions:
+        barred.setdefault(version.item.candidate_key, set()).update(version.declined)
+    return Pool(able, load, saw, barred)
+
+
+def _conflicted(board: Board, recording: str) -> set[str]:
+    """Return who has a conflict of interest about a recording."""
+    return {
+        name
+        for version in board.versions
+        if version.recording == recording
+        for name in version.conflicted
+    }
 
 
 def next_positions(board: Board) -> dict[str, int]:
@@ -146,13 +165,21 @@ def fill(desk: ReviewDesk, seed: int = 0) -> tuple[AssignmentRecord, ...]:
 def replace_skip(desk: ReviewDesk, place: Place, seed: int = 0) -> tuple[AssignmentRecord, ...]:
     """Give one version the reviewers it lacks, and return what was assigned.
 
-    For the page to call once a skip is committed: the skip stands whatever becomes of this, and
-    the next `fill` makes up for it. The reviewer who skipped must not be told what it returns.
+    After a conflict of interest so are the other items of the recording, which it leaves short as
+    well. For the page to call once a skip is committed: the skip stands whatever becomes of this,
+    and the next `fill` makes up for it. The reviewer who skipped must not be told what it returns.
     """
 
     def plan(board: Board) -> Changes:
-        lacking = wanting(board)
-        return _filled(board, {place: lacking[place]} if place in lacking else {}, seed)
+        by_place = {(v.item.candidate_key, v.item.version): v for v in board.versions}
+        skipped = by_place.get(place)
+        conflict = skipped.recording if skipped and skipped.conflicted else None
+        lacking = {
+            at: number
+            for at, number in wanting(board).items()
+            if at == place or by_place[at].recording == conflict
+        }
+        return _filled(board, lacking, seed)
 
     return desk.change(plan).assignments
 

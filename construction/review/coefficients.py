@@ -35,6 +35,7 @@ class Undefined(StrEnum):
     NO_ITEMS = "no_items"
     FEWER_THAN_TWO_RATERS = "fewer_than_two_raters"
     NO_VARIATION = "no_variation"
+    OPTIONS_UNTOLD = "options_untold"
 
     @property
     def text(self) -> str:
@@ -46,6 +47,7 @@ _TEXTS = {
     Undefined.NO_ITEMS: "nothing was rated",
     Undefined.FEWER_THAN_TWO_RATERS: "no item was rated by two reviewers",
     Undefined.NO_VARIATION: "every rating is the same, so chance agreement is complete as well",
+    Undefined.OPTIONS_UNTOLD: "the ratings do not tell how many options there were",
 }
 
 Coefficient = float | Undefined
@@ -163,15 +165,18 @@ def alpha_interval(
     return AlphaInterval(low=low, high=high, excluded=excluded)
 
 
-def gwet_ac1(counts: Counts, categories: int) -> Coefficient:
+def gwet_ac1(counts: Counts, categories: int | None) -> Coefficient:
     """Return Gwet's AC1 = (p_a - p_e) / (1 - p_e), p_e = sum_c pi_c (1 - pi_c) / (q - 1).
 
     pi_c is the mean over all rated items of the share of ratings that are c; q is `categories`, how
-    many values a reviewer could have given. Defined without variation too, where q >= 2.
+    many values a reviewer could have given, None where that is not known. Defined without variation
+    too, where q >= 2.
     """
     agreed = raw_agreement(counts)
     if isinstance(agreed, Undefined):
         return agreed
+    if categories is None:
+        return Undefined.OPTIONS_UNTOLD
     if categories < 2:
         return Undefined.NO_VARIATION
     rated = counts[counts.sum(axis=1) > 0]

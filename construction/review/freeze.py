@@ -17,17 +17,20 @@ from construction.workspace import Workspace
 from psychemme.errors import ReviewError
 from psychemme.release.diff import ReleaseDiff
 from psychemme.release.errata import Erratum
-from psychemme.release.faults import QUESTIONS, Fault, ReleaseRefused, Rule
+from psychemme.release.faults import QUESTIONS, Fault, ReleaseRefused, Rule, counted
 from psychemme.release.freeze import MoreFiles, derived_canary, write_frozen
 from psychemme.release.read import Release
 from psychemme.release.rows import GateResult, ReleaseFacts, ReviewFacts
-from psychemme.vocabulary import CandidateState, Closing, GateOutcome
+from psychemme.vocabulary import Closing, GateOutcome
 from psychology_kb.load import load_profile, load_review
+from state.address import Address
 from state.review_desk import ReviewDesk
 from state.review_values import ReviewedVersion, SetRecord, Vote
 from state.runs import RunStore
 from state.values import Dossier, RunRecord
 
+RULE = 5
+"""Reviewers of an item (paper, Section 3.3)."""
 LEAKAGE = "leakage"
 """The gate that every release speaks of, run or not."""
 
@@ -37,9 +40,9 @@ class Order:
     """What to freeze: the release's name, version and terms.
 
     `example` permits demonstration votes. `leave_open` leaves out items whose review has not
-    ended; without it they are refused. `leave_out` are ids of items that stay out whatever was said
-    of them. `previous` is the release this one follows, `errata` what
-    is said of its faults.
+    ended; without it they are refused. `leave_out` are ids, or candidates' keys, of items that stay
+    out whatever was said of them. `previous` is the release this one follows, `errata` what is said
+    of its faults.
     """
 
     name: str
@@ -82,16 +85,29 @@ class Reviewed:
         return not self.demonstrators.isdisjoint(self.votes)
 
     @property
+    def was_seen_before(self) -> bool:
+        """Whether a verdict that counts is of somebody who saw an earlier version's reference."""
+        unblinded = {a.reviewer_id for a in self.version.assigned if a.is_unblinded}
+        unblinded |= {name for name, own in self.version.answers.items() if own.is_unblinded}
+        return not unblinded.isdisjoint(self.votes)
+
+    @property
     def id(self) -> str:
         """The id that the item has in a release."""
         return self.dossier.outcome.target.id
 
+    @property
+    def key(self) -> str:
+        """The candidate's key, the run before the id."""
+        return self.version.item.candidate_key
+
 
 @dataclass(frozen=True)
 class Frozen:
-    """What was frozen: how many items, and how the release differs from the previous one."""
+    """What was frozen: how many items of how many reviewers each, and what differs from before."""
 
     items: int
+    reviewers_per_item: int
     diff: ReleaseDiff | None
 
 
@@ -122,18 +138,20 @@ def freeze(workspace: Workspace, out: Path, order: Order, more: MoreFiles | None
     except ReleaseRefused as refused:
         raise _refused((*faults, *refused.faults)) from None
     _mark(workspace.database, approved)
-    return Frozen(len(approved), diff)
+    return Frozen(len(approved), _reviewers_per_item(approved), diff)
 
 
 def _without(reviewed: Sequence[Reviewed], left_out: frozenset[str]) -> list[Reviewed]:
-    if unknown := sorted(left_out - {one.id for one in reviewed}):
+    known = {name for one in reviewed for name in (one.id, one.key)}
+    if unknown := sorted(left_out - known):
         raise ReviewError(
-            f"No item under review has the id {unknown[0]!r}.", "Name ids as the faults do."
+            f"No item under review is called {unknown[0]!r}.",
+            "Name it as the faults or `psychemme review status` do.",
         )
-    return [one for one in reviewed if one.id not in left_out]
+    return [one for one in reviewed if left_out.isdisjoint((one.id, one.key))]
 
 
-def read_reviewed(database: Path) -> list[Reviewed]:
+def read_reviewed(database: Address) -> list[Reviewed]:
     """Return every version that was not replaced, by candidate."""
     with ReviewDesk(database) as desk, RunStore(database) as runs:
         board = desk.board()
@@ -185,9 +203,15 @@ def release_facts(
         models=models,
         gates=_gates(approved),
         review=ReviewFacts(
-            reviewers_per_item=min(one.of_set.reviewers_per_item for one in approved),
+            reviewers_per_item=_reviewers_per_item(approved),
             items_reviewed=sum(outcome is not None for outcome in ended),
             demonstration=any(one.is_demonstration for one in approved),
+            versions_replaced=sum(
+                bool(counted_votes(version, one.of_set))
+                for one in reviewed
+                for version in one.earlier
+            ),
+            items_seen_before=sum(one.was_seen_before for one in approved),
         ),
         licence=order.licence,
         languages=order.languages,
@@ -196,17 +220,25 @@ def release_facts(
     )
 
 
+def _reviewers_per_item(approved: Sequence[Reviewed]) -> int:
+    return min(one.of_set.reviewers_per_item for one in approved)
+
+
 def _review_faults(reviewed: Sequence[Reviewed], order: Order) -> Iterator[Fault]:
     for one in reviewed:
         closing = one.version.closing
         votes = one.votes
+        for fault in one.version.faults:
+            yield _fault(one, f"a row cannot be read: {fault}")
         if closing is None and not order.leave_open:
             needed = wanted(one.version, one.of_set, one.gone)
             yield _fault(one, f"its review is open: {len(votes)} of {needed} verdicts")
         if closing is Closing.APPROVED:
             if not is_unanimous(votes, one.of_set):
                 approving = sum(vote.approves for vote in votes.values())
-                yield _fault(one, f"{approving} of {len(votes)} reviewers approve it")
+                void = sorted(one.version.conflicted & one.version.standing().keys())
+                but = f"; conflict of interest: {', '.join(void)}" if void else ""
+                yield _fault(one, f"{approving} of {len(votes)} reviewers approve it{but}")
             if one.is_demonstration and not order.example:
                 yield _fault(one, "its votes are a demonstration and come from no person")
             yield from _gate_faults(one)
@@ -229,7 +261,7 @@ def _gate_faults(one: Reviewed) -> Iterator[Fault]:
 def _refused(faults: Sequence[Fault]) -> ReleaseRefused:
     found = list(dict.fromkeys(faults))
     action = "Mend or leave out what is named, then freeze again."
-    return ReleaseRefused(f"{len(found)} faults", found, action)
+    return ReleaseRefused(counted(len(found), "fault"), found, action)
 
 
 def _fault(one: Reviewed, problem: str) -> Fault:
@@ -270,8 +302,8 @@ def _gate_result(outcomes: Sequence[GateOutcome | None]) -> GateResult:
     return "passed" if set(outcomes) == {GateOutcome.PASSED} else "warned"
 
 
-def _mark(database: Path, approved: Sequence[Reviewed]) -> None:
-    with RunStore(database) as runs:
-        for one in approved:
-            if one.dossier.outcome.state is not CandidateState.FROZEN:
-                runs.settle(one.dossier.outcome.target.key, CandidateState.FROZEN)
+def _mark(database: Address, approved: Sequence[Reviewed]) -> None:
+    with ReviewDesk(database) as desk:
+        desk.mark_frozen(
+            [(one.version.item.candidate_key, one.version.item.version) for one in approved]
+        )

@@ -13,8 +13,8 @@ from construction.review.votes import MOST_NAMED, VoteRow, first_fault, read_vot
 from psychemme.answers import option_set
 from psychemme.canonical import now
 from psychemme.errors import ReviewError
-from psychemme.release.faults import listed
-from psychemme.vocabulary import Format, SkipReason
+from psychemme.release.faults import counted, listed
+from psychemme.vocabulary import Closing, Format, SkipReason
 from psychology_kb.cards import ReviewForm
 from state.review import Place
 from state.review_desk import ReviewDesk
@@ -82,8 +82,9 @@ class _Import:
             for fault in self._placed(row, placed)
         ]
         if faults:
+            number = counted(len(faults), "fault")
             raise ReviewError(
-                f"{len(faults)} faults in the votes to import: {listed(faults, MOST_NAMED)}.",
+                f"{number} in the votes to import: {listed(faults, MOST_NAMED)}.",
                 "Nothing was stored; mend the file.",
             )
         return self._made([pair for pair in placed.values() if _is_new(*pair)])
@@ -117,10 +118,14 @@ class _Import:
             yield f"the reviewer is {'a person' if self._demonstration else 'for demonstration'}"
         if not _is_new(row, version):
             return
-        if version.closing is not None:
+        if version.closing is Closing.REPLACED:
+            yield "an edit replaced this version"
+        elif version.closing is not None:
             yield "the item is closed"
         elif self._board.sets[version.set_name].discussed_at is not None:
             yield "its set has been discussed: the vote would not count"
+        if row.skipped is None and (reason := version.declined.get(row.reviewer)):
+            yield f"the reviewer has declined to judge it: {reason.replace('_', ' ')}"
         own = version.answers.get(row.reviewer)
         if row.reviewer in version.standing():
             yield "the reviewer has voted otherwise already"
@@ -215,7 +220,6 @@ def _own_answer(row: VoteRow, unblinded: bool = False) -> BlindAnswer | None:
     return BlindAnswer(
         answer=row.blind_answer,
         is_unblinded=unblinded,
-        watched=1.0,
         request_id=row.ballot().request_id,
         committed_at=now(),
     )
@@ -235,12 +239,12 @@ def _demonstrator(name: str) -> ReviewerRecord:
 
 
 def _imported(row: VoteRow, version: ReviewedVersion, unblinded: bool) -> ImportedVote:
-    revision = len(version.votes.get(row.reviewer, ())) + 1
+    revision = max((v.revision for v in version.votes.get(row.reviewer, ())), default=0) + 1
     return ImportedVote(
         place=_place(version),
         reviewer_id=row.reviewer,
         answer=None if row.reviewer in version.answers else _own_answer(row, unblinded),
-        vote=Vote(**dict(row.ballot()), revision=revision, committed_at=now()),
+        vote=Vote(**dict(row.ballot()) | {"watched": 0.0}, revision=revision, committed_at=now()),
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from psychemme.canonical import now
 from psychemme.errors import ReviewError
+from psychemme.release.texts import is_blank
 from state.review_desk import ReviewDesk
 from state.review_values import ReviewerRecord, SessionRecord
 
@@ -73,7 +74,7 @@ def invite(
             f"{reviewer_id!r} is no reviewer id.",
             "Use up to 40 lower-case letters, digits, dots, dashes and underscores.",
         )
-    if not name.strip() or len(name) > _LONGEST_NAME:
+    if is_blank(name) or len(name) > _LONGEST_NAME:
         raise ReviewError(
             f"A name of {len(name)} characters is not allowed.", f"Use 1 to {_LONGEST_NAME}."
         )
@@ -108,7 +109,7 @@ def enter(desk: ReviewDesk, token: str) -> Opened:
     for reviewer in desk.reviewers():
         is_open = reviewer.revoked_at is None and reviewer.expires_at > at
         if is_open and reviewer.token_sha256 == given:
-            return _start(desk, reviewer.id, min(at + SESSION, reviewer.expires_at))
+            return _start(desk, reviewer.id, min(at + SESSION, reviewer.expires_at), given)
     raise LinkRefused
 
 
@@ -117,16 +118,18 @@ def enter_curator(desk: ReviewDesk) -> Opened:
     return _start(desk, None, now() + CURATOR_SESSION)
 
 
-def _start(desk: ReviewDesk, reviewer_id: str | None, expires_at: int) -> Opened:
+def _start(
+    desk: ReviewDesk, reviewer_id: str | None, expires_at: int, link_sha256: str | None = None
+) -> Opened:
     token = new_token()
-    desk.start_session(
-        SessionRecord(
-            token_sha256=hash_token(token),
-            reviewer_id=reviewer_id,
-            started_at=now(),
-            expires_at=expires_at,
-        )
+    record = SessionRecord(
+        token_sha256=hash_token(token),
+        reviewer_id=reviewer_id,
+        started_at=now(),
+        expires_at=expires_at,
     )
+    if not desk.start_session(record, link_sha256):
+        raise LinkRefused
     return Opened(token, expires_at)
 
 

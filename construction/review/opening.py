@@ -11,9 +11,11 @@ from construction.workspace import Workspace
 from psychemme.canonical import now
 from psychemme.errors import MediaError, ReviewError
 from psychemme.media.blobs import sha256_file
+from psychemme.media.clip_files import clip_file
 from psychemme.media.cut import cut_window
 from psychemme.release.faults import listed
 from psychemme.vocabulary import CandidateState, SetKind
+from state.address import Address
 from state.review_desk import ReviewDesk
 from state.review_values import (
     AssignmentRecord,
@@ -61,10 +63,10 @@ def open_set(
     """Open a set of items, assign it and return their number; all footage is cut first.
 
     With `assigned` false nobody is asked yet. `report` is told how many episodes are cut, of how
-    many. The workspace need not be claimed: review adds rows of its own in one transaction, and of
-    a run's it changes only the state of candidates that the run is done with. Raises ReviewError
-    where nothing can be opened or the pool is too small, MediaError where a clip has changed;
-    nothing is stored then.
+    many. It needs no lease: review adds rows of its own in one transaction, and of a run's it
+    changes only the state of candidates that the run is done with. Raises ReviewError where nothing
+    can be opened or the pool is too small, MediaError where a clip has changed; nothing is stored
+    then.
     """
     dossiers = _chosen(workspace.database, opening)
 
@@ -112,22 +114,23 @@ def cut_footage(workspace: Workspace, dossiers: Iterable[Dossier], report: Repor
     wanted = {footage_path(workspace, d.episode.id, d.episode.preparation): d for d in dossiers}
     missing = {target: d for target, d in wanted.items() if not target.exists()}
     clips = {dossier.clip.id: dossier.clip for dossier in missing.values()}
-    if changed := [clip.path for clip in clips.values() if not _is_same(clip)]:
+    if changed := [clip.path for clip in clips.values() if not _is_same(workspace, clip)]:
         raise MediaError(
             f"{listed([repr(path) for path in changed])}: not the file that was added.",
             "Put that file back.",
         )
     for done, (target, dossier) in enumerate(missing.items(), 1):
-        cut_window(Path(dossier.clip.path), target, dossier.episode.start, dossier.episode.end)
+        source = clip_file(dossier.clip.path, dossier.clip.sha256, workspace.blobs)
+        cut_window(source, target, dossier.episode.start, dossier.episode.end)
         report(done, len(missing))
 
 
-def _is_same(clip: ClipRecord) -> bool:
-    path = Path(clip.path)
+def _is_same(workspace: Workspace, clip: ClipRecord) -> bool:
+    path = clip_file(clip.path, clip.sha256, workspace.blobs)
     return path.is_file() and sha256_file(path) == clip.sha256
 
 
-def _chosen(database: Path, opening: Opening) -> list[Dossier]:
+def _chosen(database: Address, opening: Opening) -> list[Dossier]:
     with RunStore(database) as runs:
         if opening.run is not None:
             runs.run(opening.run)
@@ -190,7 +193,7 @@ def _assignments(
 ) -> tuple[AssignmentRecord, ...]:
     made = assign(
         [(dossier.outcome.target.key, 1) for dossier in dossiers],
-        pool_of(board),
+        pool_of(board, {d.outcome.target.key: d.clip.recording_group for d in dossiers}),
         opening.reviewers_per_item,
         overlap=opening.overlap,
         seed=opening.seed,

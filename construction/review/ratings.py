@@ -1,12 +1,12 @@
 """What reviewers said, as agreement takes it: one value a reviewer, item and dimension."""
 
-import json
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
+from psychemme.canonical import canonical_json, strict_json
 from psychemme.episode import Value
 from psychemme.errors import UserError
 from psychemme.vocabulary import Approval
@@ -16,6 +16,7 @@ ALL = "all"
 VERDICTS = tuple(approval.value for approval in Approval)
 
 _FIELDS = ("item", "reviewer", "dimension", "capability", "value")
+_MAY = ("options", "replaced")
 _FIX = "Each line is a JSON object with " + ", ".join(f"`{field}`" for field in _FIELDS) + "."
 
 
@@ -41,7 +42,8 @@ class Rating(Value):
     """What one reviewer said of one item in one dimension; a skip is no rating.
 
     `value` is "approve" or "reject"; as a blind answer it is an option letter, or for `multiple`
-    items the chosen letters, kept sorted. Open answers are no ratings.
+    items the chosen letters, kept sorted. Open answers are no ratings. `options` is how many the
+    item offers, None where that is not told. `replaced` marks a version that an edit replaced.
     """
 
     item: str = Field(min_length=1)
@@ -49,6 +51,8 @@ class Rating(Value):
     dimension: Dimension
     capability: str = Field(min_length=1)
     value: str | tuple[str, ...]
+    options: int | None = Field(default=None, ge=2, le=26)
+    replaced: bool = False
 
     @field_validator("capability")
     @classmethod
@@ -73,6 +77,14 @@ class Rating(Value):
         if len(value) > 1:
             raise ValueError("several letters are a list")
         return value
+
+    @model_validator(mode="after")
+    def _is_offered(self) -> "Rating":
+        if self.dimension is not Dimension.BLIND_ANSWER or self.options is None:
+            return self
+        if any(ord(letter) - ord("A") >= self.options for letter in self.value):
+            raise ValueError(f"only {self.options} options are offered")
+        return self
 
     @property
     def kind(self) -> Kind:
@@ -104,6 +116,7 @@ def conflicts(ratings: Sequence[Rating]) -> Iterator[tuple[int, str]]:
     voted: set[tuple[str, str, Dimension]] = set()
     capabilities: dict[str, str] = {}
     kinds: dict[tuple[str, Dimension], Kind] = {}
+    offered: dict[tuple[str, Dimension], int | None] = {}
     for index, one in enumerate(ratings):
         vote = (one.item, one.reviewer, one.dimension)
         if vote in voted:
@@ -113,6 +126,8 @@ def conflicts(ratings: Sequence[Rating]) -> Iterator[tuple[int, str]]:
             yield index, f"Item {one.item!r} has two capabilities."
         if kinds.setdefault((one.item, one.dimension), one.kind) is not one.kind:
             yield index, f"Item {one.item!r} has an option and a list of options as blind answers."
+        if offered.setdefault((one.item, one.dimension), one.options) != one.options:
+            yield index, f"Item {one.item!r} offers two numbers of options."
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
@@ -127,13 +142,15 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
 
 def _rating(place: str, line: str) -> Rating:
     try:
-        row = json.loads(line)
+        row = strict_json(line)
     except (ValueError, RecursionError) as error:
         raise UserError(f"{place} is not JSON: {error}.", _FIX) from None
     if not isinstance(row, dict):
         raise UserError(f"{place} is no JSON object.", _FIX)
     try:
-        return Rating.model_validate({field: row[field] for field in _FIELDS if field in row})
+        given = {field: row[field] for field in (*_FIELDS, *_MAY) if field in row}
+        return Rating.model_validate_json(canonical_json(given), strict=True)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
-        raise UserError(f"{place}: {fault['loc'][0]}: {fault['msg']}.", _FIX) from None
+        where = fault["loc"][0] if fault["loc"] else "options"
+        raise UserError(f"{place}: {where}: {fault['msg']}.", _FIX) from None

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from psychemme.answers import fits, option_set
 from psychemme.items import Answer
+from psychemme.release.texts import is_blank
 from psychemme.vocabulary import Approval, Capability, Verdict, VoteKind
 from psychology_kb.cards import Reason, ReviewForm
 from psychology_kb.cards import Verdict as VerdictQuestion
@@ -20,7 +21,7 @@ def answer_faults(item: BlindItem, answer: Answer) -> list[str]:
     """Return what keeps `answer` (in proposal ids) from being committed."""
     if not item.format.is_choice:
         text = answer if isinstance(answer, str) else ""
-        faults = [] if text.strip() else ["Write your own answer first."]
+        faults = ["Write your own answer first."] if is_blank(text) else []
         return faults + ([_too_long("answer")] if len(text) > LONGEST_COMMENT else [])
     ids = [option.id for option in item.options]
     return [] if fits(item.format, answer, ids) else ["Choose among the options first."]
@@ -75,10 +76,10 @@ def _verdict_faults(
             yield f"Reasons belong to a rejection, but {name} is approved."
         if unknown := sorted(set(reasons) - known - {OTHER}):
             yield f"{unknown[0]!r} is no reason to reject {name}."
-        if OTHER in reasons and not ballot.comment.strip():
+        if OTHER in reasons and is_blank(ballot.comment):
             yield f"Write what else is wrong with {name}."
     approved = all(ballot.verdicts.get(verdict) is Approval.APPROVE for verdict in Verdict)
-    if approved and differs(item, revealed, own) and not ballot.comment.strip():
+    if approved and differs(item, revealed, own) and is_blank(ballot.comment):
         yield "Your own answer differs from the reference: write why you approve it."
 
 

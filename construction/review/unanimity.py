@@ -9,12 +9,14 @@ from state.review_values import Board, ReviewedVersion, SetRecord, Vote
 def counted_votes(version: ReviewedVersion, of_set: SetRecord) -> dict[str, Vote]:
     """Return the verdicts that count, by reviewer.
 
-    A skip is no verdict. What was cast after a calibration set had been discussed counts for
-    neither agreement nor freezing; the vote before it stands.
+    A skip is no verdict, and nor is what a reviewer with a conflict of interest about the recording
+    said, before or after declaring it. What was cast after a calibration set had been discussed
+    counts for neither agreement nor freezing; the vote before it stands.
     """
     end = of_set.discussed_at
     standing = {}
-    for reviewer, votes in version.votes.items():
+    for reviewer in version.votes.keys() - version.conflicted:
+        votes = version.votes[reviewer]
         before = [vote for vote in votes if end is None or vote.committed_at <= end]
         if before and before[-1].kind is VoteKind.VERDICT:
             standing[reviewer] = before[-1]
@@ -29,13 +31,15 @@ def revoked(board: Board) -> frozenset[str]:
 def voters(version: ReviewedVersion, of_set: SetRecord, gone: Collection[str]) -> set[str]:
     """Return who has a verdict that counts, or may still give one: neither skipped nor is `gone`.
 
-    A verdict that counts stays one, whoever cast it. Once a set has been discussed no further one
-    counts.
+    Nor have they declined it: by a conflict of interest about the recording, or distress at another
+    version. A verdict that counts stays one, whoever cast it. Once a set has been discussed no
+    further one counts.
     """
     counted = set(counted_votes(version, of_set))
     if of_set.discussed_at is not None:
         return counted
     skipped = {n for n, vote in version.standing().items() if vote.kind is VoteKind.SKIP}
+    skipped |= version.declined.keys()
     return counted | ({a.reviewer_id for a in version.assigned} - skipped).difference(gone)
 
 

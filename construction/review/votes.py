@@ -14,6 +14,7 @@ from psychemme.errors import ReviewError
 from psychemme.items import Answer
 from psychemme.release.faults import listed
 from psychemme.vocabulary import Approval, Closing, Format, SkipReason, Verdict, VoteKind
+from state.address import Address
 from state.review import Place
 from state.review_desk import ReviewDesk
 from state.review_values import Ballot, ReviewedVersion, Vote
@@ -56,7 +57,7 @@ class VoteRow(Value):
             reasons=self.reasons,
             comment=self.comment,
             skip_reason=self.skipped,
-            # Whoever imports votes vouches for how they were cast.
+            # Whoever imports votes vouches for how they were cast; what is stored says 0, unknown.
             watched=1.0,
             request_id=digest(self.model_dump(mode="json"))[:32],
         )
@@ -91,11 +92,12 @@ def vote_rows(desk: ReviewDesk) -> Iterator[VoteRow]:
             yield row_of(version, reviewer)
 
 
-def read_ratings(database: Path, sets: Iterable[str] = ()) -> list[Rating]:
+def read_ratings(database: Address, sets: Iterable[str] = ()) -> list[Rating]:
     """Return what agreement is computed from: the votes that count, before any item is filtered.
 
-    Versions that were replaced are left out (their votes are void), and so are answers given
-    after an earlier version's reference had been seen. `sets` are names; none means all.
+    Every version that was judged is an item of its own, one that an edit replaced as well. Answers
+    given after an earlier version's reference had been seen are left out. `sets` are names; none
+    means all.
     """
     with ReviewDesk(database) as desk:
         known = {record.name: record for record in desk.sets()}
@@ -106,7 +108,7 @@ def read_ratings(database: Path, sets: Iterable[str] = ()) -> list[Rating]:
     return [
         rating
         for version in versions
-        if version.closing is not Closing.REPLACED and version.set_name in wanted
+        if version.set_name in wanted
         for reviewer, vote in sorted(counted_votes(version, known[version.set_name]).items())
         for rating in _ratings(version, reviewer, vote)
     ]
@@ -116,20 +118,25 @@ def _ratings(version: ReviewedVersion, reviewer: str, vote: Vote) -> Iterator[Ra
     key, number = _place(version)
     capability = str(version.item.revealed.capability)
 
-    def rating(dimension: Dimension, value: Answer | Approval) -> Rating:
+    def rating(
+        dimension: Dimension, value: Answer | Approval, options: int | None = None
+    ) -> Rating:
         return Rating(
             item=f"{key}@{number}",
             reviewer=reviewer,
             dimension=dimension,
             capability=capability,
             value=tuple(value) if isinstance(value, list) else value,
+            options=options,
+            replaced=version.closing is Closing.REPLACED,
         )
 
     own = version.answers.get(reviewer)
     if own is not None and not own.is_unblinded and version.item.format.is_choice:
         chosen = sorted(option_set(own.answer))
         is_one = version.item.format is Format.SINGLE
-        yield rating(Dimension.BLIND_ANSWER, chosen[0] if is_one else chosen)
+        offered = len(version.item.options)
+        yield rating(Dimension.BLIND_ANSWER, chosen[0] if is_one else chosen, offered)
     for verdict, given in vote.verdicts.items():
         yield rating(Dimension(verdict), given)
     overall = Approval.APPROVE if vote.approves else Approval.REJECT

@@ -2,7 +2,7 @@
 
 A flag is a reason to talk to a reviewer, never a ground to drop a vote. Seconds are those between
 opening an item and the reviewer's first verdict on it: before the own answer, and after it. Where
-none were taken, as on votes cast elsewhere, nothing is said of the pace.
+none were taken, as on votes cast elsewhere, nothing is known of the pace or of what was watched.
 """
 
 import math
@@ -15,7 +15,7 @@ from statistics import median
 from construction.review.rules import ENOUGH_WATCHED
 from psychemme.answers import same_choice
 from psychemme.vocabulary import Closing, Verdict, VoteKind
-from state.review_values import ReviewedVersion, ReviewerRecord, Vote
+from state.review_values import BlindAnswer, ReviewedVersion, ReviewerRecord, Vote
 
 ENOUGH_VERDICTS = 10
 """Verdicts, or blind choice answers, below which a reviewer's habits are not judged."""
@@ -85,7 +85,7 @@ class _Act:
     reviewer: str
     seconds: float | None
     duration: float
-    watched: float
+    watched: float | None
     vote: Vote
     is_disputed: bool
 
@@ -108,7 +108,7 @@ def vote_flags(version: ReviewedVersion, reviewer: str, duration: float) -> tupl
     acts = [a for a in _acts(version, {_episode(version): duration}) if a.reviewer == reviewer]
     raised = {
         Flag.TOO_FAST: any(act.seconds is not None and act.seconds < duration for act in acts),
-        Flag.HALF_WATCHED: any(act.watched < ENOUGH_WATCHED for act in acts),
+        Flag.HALF_WATCHED: any(_is_half_watched(act) for act in acts),
         Flag.ANSWERED_EARLY: reviewer in _early(version),
     }
     return tuple(flag for flag, is_raised in raised.items() if is_raised)
@@ -124,6 +124,19 @@ def seconds_to_verdict(version: ReviewedVersion, reviewer: str) -> float | None:
     return first.seconds + (own.seconds if own else 0.0) or None
 
 
+def most_watched(version: ReviewedVersion, reviewer: str) -> float | None:
+    """Return the largest part of the episode that a reviewer's acts on a version had played.
+
+    None where nothing is known of it: what was cast elsewhere has neither seconds nor a part.
+    """
+    acts = (version.answers.get(reviewer), version.standing().get(reviewer))
+    return max((act.watched for act in acts if act and _is_known(act)), default=None)
+
+
+def _is_known(act: BlindAnswer | Vote) -> bool:
+    return bool(act.seconds or act.watched)
+
+
 def _workload(
     reviewer: ReviewerRecord,
     versions: Sequence[ReviewedVersion],
@@ -137,7 +150,7 @@ def _workload(
     seconds = [act.seconds for act in mine if act.seconds is not None]
     counts = {
         Flag.TOO_FAST: hurried[reviewer.id],
-        Flag.HALF_WATCHED: sum(act.watched < ENOUGH_WATCHED for act in mine),
+        Flag.HALF_WATCHED: sum(map(_is_half_watched, mine)),
         Flag.ANSWERED_EARLY: sum(reviewer.id in _early(version) for version in versions),
         Flag.ALWAYS_THE_SAME: len(mine) if _never_varies(mine) else 0,
         Flag.BLIND_DIFFERS: own.count(False) if _far_below(own, others) else 0,
@@ -160,15 +173,18 @@ def _acts(version: ReviewedVersion, durations: Mapping[EpisodeKey, float]) -> It
     }
     given = {_triple(vote) for vote in standing.values()}
     for name, vote in standing.items():
-        own = version.answers.get(name)
         yield _Act(
             reviewer=name,
             seconds=seconds_to_verdict(version, name),
             duration=durations[_episode(version)],
-            watched=max(vote.watched, own.watched if own else 0.0),
+            watched=most_watched(version, name),
             vote=vote,
             is_disputed=len(given) > 1,
         )
+
+
+def _is_half_watched(act: _Act) -> bool:
+    return act.watched is not None and act.watched < ENOUGH_WATCHED
 
 
 def _hurried(acts: Sequence[_Act]) -> Iterator[_Act]:
@@ -190,7 +206,7 @@ def _early(version: ReviewedVersion) -> set[str]:
     return {
         name
         for name, own in version.answers.items()
-        if not own.is_unblinded and own.watched < ENOUGH_WATCHED
+        if _is_known(own) and not own.is_unblinded and own.watched < ENOUGH_WATCHED
     }
 
 

@@ -26,8 +26,8 @@ def agreement(
     file: Annotated[
         Path | None,
         typer.Option(
-            help="Ratings as JSON Lines: item, reviewer, dimension, capability, value.  "
-            "[default: the workspace's]"
+            help="Ratings as JSON Lines: item, reviewer, dimension, capability, value, options, "
+            "replaced.  [default: the workspace's]"
         ),
     ] = None,
     set_names: Annotated[
@@ -60,6 +60,10 @@ def agreement(
     out.print(
         "Fractions of 1. Items: rated by two reviewers or more. MASI: mean distance of two sets."
     )
+    if report.n_replaced:
+        out.print(
+            f"{report.n_replaced} of {report.n_items} items rated are versions replaced by an edit."
+        )
     out.print(f"95%: interval of alpha, items redrawn {report.draws} times.")
 
 

@@ -11,6 +11,7 @@ _NO_LICENCE = (
     "The release states no licence of its own, so that nobody may use it. "
     "Freeze it again with --licence."
 )
+_FEW = "{} approving reviewers were asked for each item, not five as the paper's rule has it."
 
 
 @app.command()
@@ -37,19 +38,20 @@ def freeze(
         bool, typer.Option("--leave-open", help="Leave out items whose review has not ended.")
     ] = False,
     leave_out: Annotated[
-        list[str] | None, typer.Option(help="Id of an item to leave out; may be given again.")
+        list[str] | None,
+        typer.Option(help="Id or candidate of an item to leave out; may be given again."),
     ] = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Freeze what reviewers approved unanimously into a checksummed release."""
     from construction.exports.croissant import release_files
     from construction.profiles import DEFAULT
-    from construction.review.freeze import Order
+    from construction.review.freeze import RULE, Order
     from construction.review.freeze import freeze as write
     from construction.workspace import open_workspace
     from psychemme.errors import ReleaseError
     from psychemme.release.errata import read_errata
-    from psychemme.release.faults import ReleaseRefused
+    from psychemme.release.faults import ReleaseRefused, counted
 
     order = Order(
         name=name,
@@ -71,9 +73,10 @@ def freeze(
     except ReleaseRefused as refused:
         for fault in refused.faults:
             err.print(plain(str(fault)), highlight=False, soft_wrap=True)
-        number = len(refused.faults)
-        problem = f"Nothing was frozen: {number} {'fault' if number == 1 else 'faults'}, see above."
+        problem = f"Nothing was frozen: {counted(len(refused.faults), 'fault')}, see above."
         raise ReleaseError(problem, refused.action) from None
     if not licence and not example:
         err.print(_NO_LICENCE, soft_wrap=True)
-    out.print(f"{frozen.items} items frozen: {plain(str(folder))}", soft_wrap=True)
+    if frozen.reviewers_per_item < RULE and not example:
+        err.print(_FEW.format(frozen.reviewers_per_item), soft_wrap=True)
+    out.print(f"{counted(frozen.items, 'item')} frozen: {plain(str(folder))}", soft_wrap=True)

@@ -10,6 +10,7 @@ from psychemme.cli.app import (
     JsonOption,
     WorkspaceOption,
     app,
+    err,
     out,
     plain,
     print_json,
@@ -51,6 +52,7 @@ def open_(
     """Put accepted candidates under review as one set, and assign them."""
     from construction.review.opening import Opening, open_set
     from construction.workspace import open_workspace
+    from psychemme.release.faults import counted
 
     kind = SetKind.CALIBRATION if calibration else SetKind.REVIEW
     opening = Opening(name, kind, reviewers, count, run, overlap, seed)
@@ -62,18 +64,25 @@ def open_(
             bar.update(task, completed=done, total=total, visible=True)
 
         items = open_set(opened, opening, assigned=assign_now, report=report)
-    out.print(f"{items} items in set {plain(name)}", soft_wrap=True)
+    out.print(f"{counted(items, 'item')} in set {plain(name)}", soft_wrap=True)
 
 
 @review.command()
 def assign(workspace: WorkspaceOption = None) -> None:
     """Give every open item the reviewers it still needs; whoever skipped or left is replaced."""
     from construction.review.assigning import fill, wanting
+    from psychemme.release.faults import counted
 
     with desk_of(workspace) as desk:
         added = fill(desk)
         short = sum(wanting(desk.board()).values())
-    out.print(f"{len(added)} assignments added, {short} still wanted")
+    out.print(f"{counted(len(added), 'assignment')} added, {short} still wanted")
+    if short:
+        out.print(
+            "Nobody is left to ask for these: invite a reviewer (`psychemme review invite`), or "
+            "renew a link that expired, and assign again.",
+            soft_wrap=True,
+        )
 
 
 @review.command()
@@ -130,24 +139,43 @@ def status(workspace: WorkspaceOption = None, json: JsonOption = False) -> None:
             ", ".join(f"{number} {name}" for name, number in notes.items() if number),
         )
     out.print(table)
+    for status in found:
+        for fault in status.version.faults:
+            err.print(plain(f"{status.place[0]} v{status.place[1]}: {fault}"), soft_wrap=True)
 
 
 @review.command("export")
 def export_(
-    file: Annotated[Path, typer.Argument(help="The JSONL file to write.")],
+    file: Annotated[
+        Path, typer.Argument(help="The JSONL file to write; for label-studio, a new folder.")
+    ],
+    to: Annotated[
+        str, typer.Option(help="votes, or label-studio: the open items as its tasks.")
+    ] = "votes",
+    with_references: Annotated[
+        bool, typer.Option("--with-references", help="Label Studio's second step as well.")
+    ] = False,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Write every reviewer's last vote on every version. For curators: private."""
+    """Write every reviewer's last vote, or the items for review elsewhere. Private."""
+    if to == "label-studio":
+        _write_tasks(file, workspace, with_references=with_references)
+        return
+    if to != "votes":
+        raise typer.BadParameter("use votes or label-studio", param_hint="--to")
+    if with_references:
+        raise typer.BadParameter("it is for --to label-studio", param_hint="--with-references")
     from construction.review.votes import vote_rows
     from psychemme.canonical import canonical_json
     from psychemme.errors import ReviewError
+    from psychemme.release.faults import counted
 
     if file.suffix == ".json":
         raise ReviewError(f"{plain(file.name)} would hold one object a line.", "Name it .jsonl.")
     with desk_of(workspace) as desk:
         lines = [canonical_json(row.model_dump(mode="json")) + "\n" for row in vote_rows(desk)]
     file.write_text("".join(lines), encoding="utf-8")
-    out.print(f"{len(lines)} votes -> {plain(str(file))}", soft_wrap=True)
+    out.print(f"{counted(len(lines), 'vote')} -> {plain(str(file))}", soft_wrap=True)
 
 
 @review.command("import")
@@ -170,6 +198,7 @@ def import_(
     """Store votes that were cast elsewhere; all of them, or none with every fault named."""
     from construction.profiles import DEFAULT
     from construction.review.importing import import_votes, read_vote_files
+    from psychemme.release.faults import counted
     from psychology_kb.load import load_review
 
     pairs = [one.rpartition("=") for one in known_as or ()]
@@ -178,7 +207,27 @@ def import_(
     rows = read_vote_files(files, {name: reviewer for name, _, reviewer in pairs})
     with desk_of(workspace) as desk:
         added = import_votes(desk, rows, load_review(DEFAULT), demonstration=demonstration)
-    out.print(f"{added} votes stored, {len(rows) - added} were there already")
+    there = len(rows) - added
+    out.print(
+        f"{counted(added, 'vote')} stored, {there} {'was' if there == 1 else 'were'} there already"
+    )
+
+
+def _write_tasks(folder: Path, workspace: Path | None, *, with_references: bool) -> None:
+    from construction.profiles import DEFAULT
+    from construction.review.tasks import write_review_tasks
+    from construction.workspace import open_workspace
+    from psychemme.release.faults import counted
+    from psychology_kb.load import load_review
+
+    opened = open_workspace(workspace_root(workspace))
+    form = load_review(DEFAULT)
+    items = write_review_tasks(opened, folder, form, with_references=with_references)
+    out.print(f"{counted(items, 'item')} -> {plain(str(folder))}", soft_wrap=True)
+    if with_references:
+        out.print("verdict.json holds the references: open it to those who have answered.")
+    else:
+        out.print("Step one alone: the verdicts need the references (--with-references).")
 
 
 def desk_of(workspace: Path | None) -> "ReviewDesk":

@@ -18,6 +18,7 @@ def verify(
     json: JsonOption = False,
 ) -> None:
     """Check every file and row of a release, and list every fault."""
+    from psychemme.release.faults import counted
     from psychemme.release.verify import verify_release
 
     found = verify_release(release, media, _duration)
@@ -33,8 +34,9 @@ def verify(
             out.print(table)
         for note in found.notes:
             out.print(plain(note))
-        counted = ", ".join(f"{found.counts[what]} {what}" for what in _COUNTED)
-        out.print(f"{counted}: {len(found.faults) or 'no'} faults.")
+        held = ", ".join(counted(found.counts[what], what[:-1]) for what in _COUNTED)
+        faults_in = counted(len(found.faults), "fault") if found.faults else "no faults"
+        out.print(f"{held}: {faults_in}.")
     if found.faults:
         raise typer.Exit(USER_ERROR)
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from psychemme.release.faults import counted
+
 _BASE_STYLE = Path(__file__).parent / "base.css"
 
 
@@ -16,13 +18,15 @@ def page_style(own: Path) -> str:
 
 def page_templates(folder: Path) -> Environment:
     """Return an environment that escapes everything and refuses what is undefined."""
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["counted"] = counted
+    return environment
 
 
 def content_policy(style: str, script: str, *more: str) -> str:

@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from psychemme.episode import Value
+from psychemme.release.faults import counted
 from psychemme.release.names import Names
 from psychemme.release.rows import ErratumRow, ReleaseFacts
 from psychemme.release.statistics import Composition
@@ -55,7 +56,7 @@ def card(facts: ReleaseFacts, composition: Composition) -> bytes:
         capabilities=_capabilities(facts, composition),
         has_words=bool(composition.frequent_words),
         terms=terms(composition),
-        count=lambda number, what: f"{number} {what}{'' if number == 1 else 's'}",
+        count=counted,
         link=lambda url: Markup(f"<{url}>") if _LINK.fullmatch(url) else url,  # noqa: S704
         verbatim=_verbatim,
     )

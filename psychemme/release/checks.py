@@ -1,6 +1,5 @@
 """What holds between the rows of a release: asked before one is written, and of one that was."""
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
@@ -8,6 +7,7 @@ from math import inf
 from psychemme.answers import fits, option_set
 from psychemme.release.faults import EPISODES, QUESTIONS, REFERENCES, Fault, Rule
 from psychemme.release.rows import EpisodeRow, QuestionRow, ReferenceRow, ReleaseFacts
+from psychemme.release.texts import is_blank, same_text
 from psychemme.vocabulary import Format
 
 TOLERANCE = 0.001
@@ -29,6 +29,7 @@ def release_faults(
         *_licences(episodes),
         *links(questions, held),
         *_unused(questions, episodes),
+        *_blank(questions),
         *_options(questions),
         *_decision_times(questions, held),
         *_duplicates(questions, held),
@@ -77,22 +78,13 @@ def review_faults(file: str, facts: ReleaseFacts) -> Iterator[Fault]:
         yield Fault(file=file, rule=Rule.REVIEW, problem=problem)
 
 
-def same_text(text: str) -> str:
-    """Return what two texts share that differ in case, spacing, width or outer punctuation only."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    seen = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")
-    spaced = " ".join(seen.split())
-    kept = [i for i, sign in enumerate(spaced) if not unicodedata.category(sign).startswith("P")]
-    return spaced[kept[0] : kept[-1] + 1] if kept else spaced
-
-
 def _repeated(
     file: str, rows: Iterable[QuestionRow | EpisodeRow | ReferenceRow]
 ) -> Iterator[Fault]:
     seen: set[str] = set()
     for row in rows:
-        if row.id in seen or not row.id.strip():
-            problem = "the id stands twice" if row.id.strip() else "the id is empty"
+        if row.id in seen or is_blank(row.id):
+            problem = "the id is empty" if is_blank(row.id) else "the id stands twice"
             yield Fault(file=file, where=row.id, rule=Rule.ID, problem=problem)
         seen.add(row.id)
 
@@ -131,7 +123,7 @@ def _licences(episodes: Iterable[EpisodeRow]) -> Iterator[Fault]:
     lacking: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in episodes:
         for what, given in (("licence", row.licence), ("consent", row.consent)):
-            if not (given or "").strip():
+            if is_blank(given or ""):
                 lacking[row.source, what].append(row.id)
     for (source, what), ids in lacking.items():
         problem = f"no {what} is stated for {len(ids)} of its episodes, such as {ids[0]}"
@@ -144,6 +136,17 @@ def _unused(questions: Iterable[QuestionRow], episodes: Iterable[EpisodeRow]) ->
     for row in episodes:
         if row.id not in used:
             yield Fault(file=EPISODES, where=row.id, rule=Rule.LINK, problem="has no question")
+
+
+def _blank(questions: Iterable[QuestionRow]) -> Iterator[Fault]:
+    for row in questions:
+        if is_blank(row.question):
+            problem = "nothing of the question can be seen"
+            yield Fault(file=QUESTIONS, where=row.id, rule=Rule.FORMAT, problem=problem)
+        for option in row.options:
+            if is_blank(option.text):
+                problem = f"nothing of option {option.id} can be seen"
+                yield Fault(file=QUESTIONS, where=row.id, rule=Rule.OPTIONS, problem=problem)
 
 
 def _options(questions: Iterable[QuestionRow]) -> Iterator[Fault]:
@@ -194,13 +197,16 @@ def _duplicates(
 
 def _answer(row: ReferenceRow, question: QuestionRow) -> Iterator[Fault]:
     ids = [option.id for option in question.options]
-    if not fits(question.format, row.answer, ids):
+    is_empty = isinstance(row.answer, str) and is_blank(row.answer)
+    if is_empty or not fits(question.format, row.answer, ids):
         problem = f"answer {row.answer!r} does not fit a {question.format} question"
         yield Fault(file=REFERENCES, where=row.id, rule=Rule.ANSWER, problem=problem)
     elif question.format is Format.MULTIPLE and not 2 <= len(option_set(row.answer)) < len(ids):
         problem = "a multiple answer needs two options or more, and fewer than all"
         yield Fault(file=REFERENCES, where=row.id, rule=Rule.ANSWER, problem=problem)
-    if question.format is Format.OPEN and not any(point.required for point in row.key_points):
+    if question.format is Format.OPEN and not any(
+        point.required and not is_blank(point.text) for point in row.key_points
+    ):
         problem = "an open reference needs a required key point"
         yield Fault(file=REFERENCES, where=row.id, rule=Rule.KEY_POINTS, problem=problem)
 

@@ -1,6 +1,5 @@
 """Errata: what was wrong with items of earlier releases, and what was done about it."""
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import yaml
 from pydantic import Field, TypeAdapter, ValidationError
 
+from psychemme.canonical import strict_json
 from psychemme.episode import Value
 from psychemme.errors import ReleaseError
 from psychemme.release.diff import ReleaseDiff
@@ -30,18 +30,18 @@ def read_errata(path: Path) -> tuple[Erratum, ...]:
     """Return the errata in a YAML or JSON Lines file; raises ReleaseError naming the fault."""
     try:
         return TypeAdapter(tuple[Erratum, ...]).validate_python(_content(path))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, yaml.YAMLError) as error:
-        raise ReleaseError(f"{path} cannot be read as errata: {error}.", _FIX) from error
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         place = ".".join(map(str, fault["loc"])) or "the file"
         raise ReleaseError(f"{path}: {place}: {fault['msg']}.", _FIX) from error
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise ReleaseError(f"{path} cannot be read as errata: {error}.", _FIX) from error
 
 
 def _content(path: Path) -> object:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".jsonl":
-        return [json.loads(line) for line in text.split("\n") if line.strip()]
+        return [strict_json(line) for line in text.split("\n") if line.strip()]
     return yaml.safe_load(text) or ()
 
 

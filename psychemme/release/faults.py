@@ -65,6 +65,11 @@ class ReleaseRefused(ReleaseError):
         super().__init__(f"{problem}: {listed([str(fault) for fault in faults])}.", action)
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number of things, in the singular where it is one."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def listed(problems: Sequence[str], most: int = _MOST_NAMED) -> str:
     """Return the first of `problems` in one line, and how many more there are."""
     more = f" (+{len(problems) - most} more)" if len(problems) > most else ""

@@ -13,7 +13,14 @@ from psychemme.release.cards import card, errata_page, licences, terms
 from psychemme.release.checks import release_faults, review_faults
 from psychemme.release.diff import ReleaseDiff, Rows, diff_rows, rows_of
 from psychemme.release.errata import Erratum, errata_faults, erratum_rows
-from psychemme.release.faults import PUBLIC_MANIFEST, QUESTIONS, Fault, ReleaseRefused, Rule
+from psychemme.release.faults import (
+    PUBLIC_MANIFEST,
+    QUESTIONS,
+    Fault,
+    ReleaseRefused,
+    Rule,
+    counted,
+)
 from psychemme.release.names import Names
 from psychemme.release.read import Release, read_release
 from psychemme.release.rows import (
@@ -81,7 +88,7 @@ def write_frozen(
     found += _version_faults(facts, before, diff)
     if found:
         action = "Mend or leave out what is named, then freeze again."
-        raise ReleaseRefused(f"{len(found)} faults", found, action)
+        raise ReleaseRefused(counted(len(found), "fault"), found, action)
     known = (*(before.errata() if before else ()), *erratum_rows(errata, facts.version))
     files = _public_files(facts, Composition(questions, episodes), known)
     if more:

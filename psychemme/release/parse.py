@@ -1,6 +1,5 @@
 """Bytes of a release's files to values, with every fault of a file rather than the first."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -12,7 +11,6 @@ from psychemme.release.faults import Fault, Rule
 from psychemme.release.rows import FORMAT_VERSION, KNOWN_VERSIONS, Manifest, Row
 
 R = TypeVar("R", bound=Row)
-_VERSION = re.compile(r"(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True)
@@ -87,8 +85,8 @@ def is_known(manifest: Manifest) -> bool:
 
 def has_sums(manifest: Manifest) -> bool:
     """Return whether a release of this format version has SHA256SUMS (since 1.1)."""
-    found = _VERSION.match(manifest.format_version)
-    return found is None or (int(found[1]), int(found[2])) >= (1, 1)
+    major, minor = manifest.format_version.split(".")
+    return (int(major), int(minor)) >= (1, 1)
 
 
 def _in_line(file: str, number: int, problem: str) -> Fault:

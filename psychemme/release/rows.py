@@ -16,6 +16,7 @@ from psychemme.vocabulary import Capability, Format
 FORMAT_VERSION = "1.1"
 KNOWN_VERSIONS = ("1.0", FORMAT_VERSION)
 """The versions of which all keys are known here."""
+_NUMBER = "(0|[1-9][0-9]{0,3})"
 GateResult = Literal["passed", "warned", "not_run"]
 
 
@@ -120,11 +121,17 @@ class ErratumRow(Row):
 
 
 class ReviewFacts(Row):
-    """How the items were reviewed; `demonstration` votes come from no person."""
+    """How the items were reviewed; `demonstration` votes come from no person.
+
+    `versions_replaced` were judged, edited and judged anew; of `items_seen_before` a reviewer whose
+    vote counts had seen the reference of an earlier version. None where a release does not say.
+    """
 
     reviewers_per_item: int = Field(ge=0)
     items_reviewed: int = Field(ge=0)
     demonstration: bool = False
+    versions_replaced: int | None = Field(default=None, ge=0)
+    items_seen_before: int | None = Field(default=None, ge=0)
 
 
 class ReleaseFacts(Row):
@@ -161,7 +168,8 @@ class Manifest(ReleaseFacts):
 
     # Format 1.0 set no pattern.
     canary: str
-    format_version: str = FORMAT_VERSION
+    # Of ASCII digits and without leading zeros, so that one version has one spelling.
+    format_version: str = Field(FORMAT_VERSION, pattern=rf"^{_NUMBER}\.{_NUMBER}$")
     part: Literal["public", "private"]
     capabilities: tuple[Capability, ...]
     counts: dict[str, int] = {}

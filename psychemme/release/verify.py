@@ -16,6 +16,7 @@ from psychemme.release.faults import (
     PUBLIC_MANIFEST,
     QUESTIONS,
     REFERENCES,
+    SUMS,
     Fault,
     Rule,
 )
@@ -69,6 +70,8 @@ def verify_release(
 def _notes(folder: Folder) -> Iterator[str]:
     if not folder.has_private:
         yield "The private part is absent: references unchecked."
+    if SUMS not in folder.paths and not any(map(has_sums, folder.manifests.values())):
+        yield "Format 1.0 has no SHA256SUMS: nothing covers the manifests."
     for version in {m.format_version for m in folder.manifests.values() if not is_known(m)}:
         yield f"Format version {version} is newer than this program: unknown keys unchecked."
 
@@ -114,9 +117,7 @@ def _manifest_faults(folder: Folder, rows: _Rows) -> Iterator[Fault]:
         name = PARTS[part]
         if manifest.part != part:
             yield _manifest_fault(name, f"says it is the {manifest.part} part")
-        # Format 1.0 did not say how items were reviewed.
-        if has_sums(manifest) or manifest.review:
-            yield from review_faults(name, manifest)
+        yield from review_faults(name, manifest)
         if manifest.capabilities != (found := declared(rows.questions)):
             yield _manifest_fault(name, f"declares other capabilities than {' '.join(found)}")
         for what, number in _unequal(manifest.counts, counts(rows.questions, rows.episodes)):

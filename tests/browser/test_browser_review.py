@@ -258,6 +258,20 @@ def test_a_vote_is_edited_withdrawn_and_cast_again(page, site, who):
     assert kinds == [VoteKind.VERDICT, VoteKind.VERDICT, VoteKind.WITHDRAWAL, VoteKind.VERDICT]
 
 
+def test_the_page_says_what_a_commit_lacks(page):
+    todo = page.tab.locator("#commit-todo")
+    page.tab.goto(f"{page.address}/items/1-c1/1")
+    page.ready("#first")
+    assert todo.inner_text() == "Write an answer first."
+    page.tab.locator("#open-answer").fill("mine")
+    assert todo.inner_text() == ""
+    page.tab.goto(f"{page.address}/items/1-c0/1")
+    page.ready("#first")
+    assert todo.inner_text() == "Choose an option first."
+    page.tab.locator("#answers input").first.check()
+    assert todo.inner_text() == ""
+
+
 def test_a_skip_is_kind_and_can_be_undone(page, site, who):
     page.open_next()
     page.tab.locator("#skip summary").click()

@@ -56,6 +56,10 @@ def test_a_sound_proposal_has_no_defect(code, form):
         (Format.SINGLE, TEXTS[:1], None),
         (Format.MULTIPLE, TEXTS[:2], None),
         (Format.SINGLE, (*TEXTS, "Hand  over the LAMP."), "D"),
+        (Format.SINGLE, ("Yes", "No", "yes!"), "C"),
+        (Format.SINGLE, ("9", "10", "１０"), "C"),
+        (Format.SINGLE, ("Yes", "No", "Y\u034fes"), "C"),
+        (Format.SINGLE, ("Yes", "No", "\u3164"), "C"),
         (Format.OPEN, TEXTS, "A"),
     ],
 )

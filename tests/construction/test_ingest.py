@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from construction.ingest import Provenance, add_clips
+from psychemme.errors import MediaError
 from state import migrate
 from state.clips import ClipStore
 
@@ -38,3 +41,15 @@ def test_terms_that_are_missing_are_stated_by_adding_the_clip_again(tmp_path: Pa
         assert added(store, file, licence="other") == ("known", ())
         (clip,) = store.clips()
     assert (clip.licence, clip.consent, clip.source) == ("CC0-1.0", "written", "s")
+
+
+@pytest.mark.parametrize("term", ["licence", "consent", "url"])
+def test_a_term_of_which_nothing_can_be_seen_is_refused(tmp_path: Path, term: str) -> None:
+    file = tmp_path / "a.mp4"
+    file.write_bytes(b"bytes")
+    migrate.upgrade(tmp_path / "state.db")
+    with ClipStore(tmp_path / "state.db") as store:
+        for text in (" ", "\u200b", "\u2800", "\u3164"):
+            with pytest.raises(MediaError, match=term):
+                added(store, file, **{term: text})
+        assert list(store.clips()) == []

@@ -152,6 +152,11 @@ def test_the_two_steps_make_one_vote(tmp_path):
         ("something else than texts", [annotation(comment=[])]),
         ("without 'choices'", [annotation() | {"result": [
             {"from_name": "v", "type": "rating", "value": {"rating": 3}}]}]),
+        ("'v' twice", [annotation(v=["reject"], v_reasons=["x"]) | {"result": [
+            *annotation(v=["reject"])["result"], *annotation(v=["approve"])["result"]]}]),
+        ("completed_by", [annotation(True, answer=["A"])]),
+        ("completed_by", [annotation("7", answer=["A"])]),
+        ("was_cancelled", [annotation(cancelled="yes", answer=["A"])]),
         ("names nobody", [annotation({"email": ""}, answer=["A"])]),
         ("completed_by", [{"result": []}]),
         ("annotations", [[]]),
@@ -160,6 +165,38 @@ def test_the_two_steps_make_one_vote(tmp_path):
 def test_a_fault_is_named_with_its_task(tmp_path, fault, annotations):
     path = exported(tmp_path / "export.json", *annotations)
     with pytest.raises(UserError, match=f"export.json: task 1.*{fault}"):
+        read_label_studio(path)
+
+
+@pytest.mark.parametrize("version", ["2", 2.0, True, None])
+def test_a_version_of_another_type_is_refused(tmp_path, version):
+    path = exported(tmp_path / "export.json", annotation(answer=["A"]), version=version)
+    with pytest.raises(UserError, match="version"):
+        read_label_studio(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('"version": 2', '"version": 1, "version": 2', "stands twice"),
+        ('"fine"', '"\\ud800"', "surrogate"),
+        ('"fine"', "NaN", "finite"),
+    ],
+)
+def test_what_readers_may_take_differently_is_refused(tmp_path, old, new, fault):
+    path = exported(tmp_path / "export.json", annotation(comment=["fine"]))
+    path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
+    with pytest.raises(UserError, match=rf"export\.json.*{fault}"):
+        read_label_studio(path)
+
+
+def test_a_task_of_no_version_says_so_and_its_votes_are_refused_by_name(tmp_path):
+    write_tasks([ReviewTask(**vars(TASK) | {"version": None})], FORM, tmp_path)
+    (task,) = json.loads((tmp_path / "answer.json").read_bytes())
+    assert "version" not in task["data"]
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps([task | {"annotations": [annotation(answer=["A"])]}]), "utf-8")
+    with pytest.raises(UserError, match=r"task 1.*'c1' does not say of which version it is"):
         read_label_studio(path)
 
 

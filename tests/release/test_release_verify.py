@@ -235,6 +235,8 @@ def test_keys_of_a_later_minor_version_are_ignored_and_said_to_be(root: Path) ->
         ({"example": False}, True),
         ({"example": False, "review": {"demonstration": True}}, True),
         ({"example": False, "review": {"demonstration": True}, "format_version": "1.0"}, True),
+        ({"example": False, "format_version": "1.0"}, True),
+        ({"example": True, "format_version": "1.0"}, False),
         ({"example": False, "review": {}}, False),
         ({"example": True, "review": {"demonstration": True}}, False),
     ],
@@ -272,6 +274,28 @@ def repeated_options(rows: Rows) -> None:
 
 
 FAULTY: dict[str, tuple[Callable[[Rows], object], list[tuple[str, str, Rule]]]] = {
+    "options that differ in what nobody sees": (
+        lambda rows: put(
+            rows[0],
+            0,
+            options=(Option(id="A", text="Yes"), Option(id="B", text="ye\u034fs!")),
+        ),
+        [(Q, "q0000", Rule.OPTIONS)],
+    ),
+    "an option that nobody sees": (
+        lambda rows: put(
+            rows[0], 0, options=(Option(id="A", text="Yes"), Option(id="B", text="\u3164"))
+        ),
+        [(Q, "q0000", Rule.OPTIONS)],
+    ),
+    "a question that nobody sees": (
+        lambda rows: put(rows[0], 0, question="\u200b\u2800"),
+        [(Q, "q0000", Rule.FORMAT)],
+    ),
+    "a licence that nobody sees": (
+        lambda rows: [put(rows[1], n, licence="\u2800") for n in range(len(rows[1]))],
+        [(E, "source test", Rule.LICENCE)],
+    ),
     "an id twice": (
         lambda rows: put(rows[0], 3, id="q0000"),
         [(Q, "q0000", Rule.ID), (R, "q0003", Rule.LINK)],
@@ -402,10 +426,13 @@ def test_a_release_of_format_1_0_lacks_licences_and_nothing_else(tmp_path: Path)
         rewrite(root, name, format_version="1.0")
     (root / "SHA256SUMS").unlink()
     assert set(found(root)) == {(E, "source test", Rule.LICENCE)}
+    (note,) = verify_release(root).notes
+    assert "nothing covers the manifests" in note
 
 
-def test_another_major_version_is_a_fault(root: Path) -> None:
-    rewrite(root, "public/manifest.json", format_version="2.0")
+@pytest.mark.parametrize("version", ["2.0", "1", "01.1", "1.00", "1.1x", "1.1\n", "１.１", ""])
+def test_another_major_version_or_spelling_is_a_fault(root: Path, version: str) -> None:
+    rewrite(root, "public/manifest.json", format_version=version)
     assert ("public/manifest.json", "", Rule.FORMAT) in found(root)
 
 

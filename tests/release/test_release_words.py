@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from psychemme.release.texts import is_blank, same_text, visible
 from psychemme.release.words import frequent_words, words
 
 
@@ -32,3 +33,37 @@ def test_frequent_words_count_the_texts_that_hold_them() -> None:
     texts = ["The ladder, the ladder!", "a ladder and 12 cups", "他为什么不接受帮助?", "谁帮助他"]
     assert frequent_words(texts, 3) == [("ladder", 2), ("帮助", 2), ("cups", 1)]
     assert frequent_words(["What is it?", "12"], 5) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("10", "１０"),
+        ("Yes", "yes!"),
+        ("a b", "a\u00a0 b"),
+        ("one", "o\u034fne"),
+        ("one", "one\ufe0f"),
+        ("one", "one\u3164"),
+        ("one", "one\U000e0101"),
+        ("\u00e1", "a\u034f\u0301"),
+        ("می‌خواهم", "میخواهم"),
+    ],
+)
+def test_texts_that_look_alike_are_the_same(one: str, other: str) -> None:
+    assert same_text(one) == same_text(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("a b", "ab"), ("$1", "1"), ("1.5", "15"), ("é", "e")])
+def test_texts_that_look_different_are_not(one: str, other: str) -> None:
+    assert same_text(one) != same_text(other)
+
+
+def test_what_shows_nothing_is_blank() -> None:
+    hidden = (
+        "\u034f\u115f\u1160\u17b4\u180b\u200b\u2060\u2800\u3164\ufe0f\uffa0\U000e01ef\x07 \u00a0"
+    )
+    for sign in (*hidden, hidden, ""):
+        assert is_blank(sign)
+        assert visible(sign) == ""
+    for text in ("x", "❤\ufe0f", "می‌خواهم", "?", "٣"):
+        assert visible(f" {text}\n") == text

@@ -88,6 +88,34 @@ def test_dimensions_that_nobody_rated_and_items_rated_once_say_so():
         assert row(report, Dimension.BLIND_ANSWER, kind=kind).ac1 is Undefined.NO_ITEMS
 
 
+def test_ac1_counts_the_options_that_were_offered_and_not_those_chosen():
+    """Three items of four options, two reviewers, worked by hand."""
+    given = [("i1", "A", "A"), ("i2", "A", "A"), ("i3", "A", "B")]
+    answers = [
+        blind(item, name, value).model_copy(update={"options": 4})
+        for item, *values in given
+        for name, value in zip("ab", values, strict=True)
+    ]
+    # Shares of A, B, C, D: 5/6, 1/6, 0, 0. p_e = (5/36 + 5/36) / 3 = 5/54; p_a = 2/3.
+    found = row(agreement(answers), Dimension.BLIND_ANSWER, kind=Kind.OPTION)
+    assert found.ac1 == pytest.approx((2 / 3 - 5 / 54) / (1 - 5 / 54), abs=1e-12)
+    alike = [one.model_copy(update={"value": "A"}) for one in answers]
+    assert row(agreement(alike), Dimension.BLIND_ANSWER, kind=Kind.OPTION).ac1 == 1
+    untold = [*answers[1:], blind("i1", "a", "A").model_copy(update={"item": "i4"})]
+    found = row(agreement(untold), Dimension.BLIND_ANSWER, kind=Kind.OPTION)
+    assert found.ac1 is Undefined.OPTIONS_UNTOLD
+    with pytest.raises(UserError, match="two numbers of options"):
+        agreement([answers[0], blind("i1", "b", "A")])
+
+
+def test_ac1_of_sets_counts_the_sets_that_could_have_been_chosen():
+    """One item of three options: seven sets. Shares 1/2, 1/2; p_e = (1/4 + 1/4) / 6; p_a = 0."""
+    answers = [blind("i", "a", ("A", "B")), blind("i", "b", ("A", "C"))]
+    answers = [one.model_copy(update={"options": 3}) for one in answers]
+    found = row(agreement(answers), Dimension.BLIND_ANSWER, kind=Kind.OPTION_SET)
+    assert found.ac1 == pytest.approx((0 - 1 / 12) / (1 - 1 / 12), abs=1e-12)
+
+
 def test_skips_are_absent_and_items_weigh_equally():
     votes = [verdict("i1", f"r{r}", "reject" if r else "approve") for r in range(2)]
     votes += [verdict("i2", f"r{r}") for r in range(5)] + [verdict("i3", "r0", "reject")]
@@ -186,6 +214,8 @@ def test_a_file_reads_back_with_sets_sorted_and_other_keys_ignored(tmp_path):
         ({"capability": "all"}, "capability"),
         ({"capability": ""}, "capability"),
         ({"item": 3}, "item"),
+        ({"options": "4"}, "options"),
+        ({"dimension": "blind_answer", "value": "D", "options": 3}, "options"),
     ],
 )
 def test_a_bad_line_is_named_with_its_field(change, field, tmp_path):
@@ -195,7 +225,19 @@ def test_a_bad_line_is_named_with_its_field(change, field, tmp_path):
         read_ratings_file(file)
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", "3", '{"item": NaN', "[" * 100_000, '{"item": "i"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        '{"item": "i", "item": "j"}',
+        '{"item": "\\ud800"}',
+        "[1]",
+        "3",
+        '{"item": NaN',
+        "[" * 100_000,
+        '{"item": "i"}',
+    ],
+)
 def test_what_is_no_rating_is_named_by_its_line(text, tmp_path):
     file = tmp_path / "votes.jsonl"
     file.write_text(f"\n{text}\n")
@@ -237,6 +279,11 @@ def test_the_verb_prints_tables_or_json_and_no_markup_of_others(tmp_path):
     shown = json.loads(CliRunner().invoke(app, ["agreement", "--file", str(file), "--json"]).output)
     assert shown == agreement_json(agreement(read_ratings_file(file)))
     assert shown["unit"] == "fraction"
+    assert shown["items"] == {"rated": 11, "replaced_versions": 0}
+    lines[0] = json.dumps(json.loads(lines[0]) | {"replaced": True})
+    file.write_text("\n".join(lines))
+    again = CliRunner().invoke(app, ["agreement", "--file", str(file)]).output
+    assert "1 of 11 items rated are versions replaced by an edit" in again
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from construction.review.assigning import Pool, assign, fill, pool_of, replace_skip, wanting
 from construction.review.closing import replace_version
+from construction.review.unanimity import counted_votes
 from psychemme.canonical import now
 from psychemme.errors import ItemClosed, ReviewError
 from psychemme.vocabulary import Closing, Format, SetKind, SkipReason, VoteKind
@@ -29,6 +30,7 @@ from tests.support.reviews import (
 FIRST: Place = ("1-c0", 1)
 LATER = ("finn", "gus")
 SKIP = approval("skip", kind=VoteKind.SKIP, verdicts={}, skip_reason=SkipReason.DISTRESS)
+CONFLICT = SKIP.model_copy(update={"skip_reason": SkipReason.CONFLICT_OF_INTEREST})
 BACK = approval("back", kind=VoteKind.WITHDRAWAL, verdicts={})
 
 
@@ -177,6 +179,49 @@ def test_one_skip_is_replaced_without_a_look_at_the_others(database: Path) -> No
         assert wanting(desk.board()) == {("1-c1", 1): 1}
         assert replace_skip(desk, FIRST) == ()
         assert replace_skip(desk, ("1-none", 1)) == ()
+
+
+def test_who_skipped_for_distress_is_not_asked_about_the_edited_item_again(database: Path) -> None:
+    cast(database, "ada", SKIP)
+    with ReviewDesk(database) as desk:
+        desk.revoke("finn")
+        desk.revoke("gus")
+        edited = replace_version(desk, item_version("1-c0", version=2), "curator", "clearer")
+        assert asked(desk, edited) == {*REVIEWERS} - {"ada"}
+        assert wanting(desk.board())[edited] == 1
+        assert "ada" in asked(desk, ("1-c1", 1))
+        assert desk.withheld("ada") == {edited}
+        assert pool_of(desk.board(), {"1-new": "video"}).barred["1-new"] == set()
+
+
+def test_a_conflict_of_interest_holds_for_every_item_of_the_recording(database: Path) -> None:
+    other: Place = ("1-c1", 1)
+    with ReviewStore(database) as store:
+        store.commit_answer("ada", other, own_answer("my words"))
+    cast(database, "ada", approval("vote"), place=other)
+    cast(database, "ada", CONFLICT)
+    with ReviewDesk(database) as desk:
+        board = desk.board()
+        assert wanting(board) == {FIRST: 1, other: 1}
+        assert all("ada" not in counted_votes(v, board.sets["main"]) for v in board.versions)
+        barred = pool_of(board, {"1-new": "video", "1-far": "another"}).barred
+        assert (barred["1-new"], barred["1-far"]) == ({"ada"}, set())
+        assert {one.candidate_key for one in replace_skip(desk, FIRST)} == {"1-c0", "1-c1"}
+        assert desk.withheld("ada") == {other}
+        assert desk.withheld("ben") == frozenset()
+        edited = replace_version(desk, item_version("1-c0", version=2), "curator", "clearer")
+        assert "ada" not in asked(desk, edited)
+
+
+def test_a_conflict_that_is_taken_back_leaves_everything_as_it_was(database: Path) -> None:
+    with ReviewDesk(database) as desk:
+        before = desk.version(("1-c1", 1))
+        cast(database, "ada", CONFLICT)
+        assert desk.version(("1-c1", 1)).conflicted == {"ada"}
+        cast(database, "ada", BACK)
+        assert desk.version(("1-c1", 1)) == before
+        assert desk.withheld("ada") == frozenset()
+        assert wanting(desk.board()) == {}
 
 
 def test_who_takes_a_skip_back_may_vote_beside_the_replacement(database: Path) -> None:

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from construction.review import opening
+from construction.review.closing import replace_version
 from construction.review.votes import VoteRow
 from construction.workspace import Workspace
 from psychemme.canonical import canonical_json
 from psychemme.cli.main import main
 from psychemme.release.read import read_release
 from psychemme.vocabulary import Approval, Verdict
+from state.review_desk import ReviewDesk
 from tests.support.accepted import items, make_accepted
 
 ANSWERS = ("A", ["A", "B"], "hold the ladder")
@@ -118,6 +120,48 @@ def test_from_candidates_to_an_example_release(psychemme: Verb, tmp_path: Path) 
     assert metadata["datePublished"] == "2026-11-30"
     sums = {one["contentUrl"]: one["sha256"] for one in metadata["distribution"]}
     assert sums == {name: manifest.files[name] for name in ("questions.jsonl", "episodes.jsonl")}
+
+
+def test_open_items_go_to_label_studio_with_their_versions(
+    psychemme: Verb, workspace: Workspace, tmp_path: Path
+) -> None:
+    folder = tmp_path / "tasks"
+    assert "No item's review is open" in psychemme(
+        *("review", "export", str(folder), "--to", "label-studio"), ends=1
+    )
+    psychemme("review", "open", "--no-assign")
+    with ReviewDesk(workspace.database) as desk:
+        before = desk.version(("1-c0", 1)).item
+        edited = before.model_copy(update={"version": 2, "question": "Who is asked to hold it?"})
+        replace_version(desk, edited, "curator", "clearer")
+    footage = opening.footage_path(workspace, before.episode_id, before.preparation)
+    footage.parent.mkdir(exist_ok=True)
+    footage.write_bytes(b"footage")
+    export = ("review", "export", str(folder), "--to", "label-studio")
+    assert "3 items" in psychemme(*export)
+    asked = [task["data"] for task in json.loads((folder / "answer.json").read_text())]
+    assert [(one["candidate_id"], one["version"]) for one in asked] == [
+        ("1-c0", 2),
+        ("1-c1", 1),
+        ("1-c2", 1),
+    ]
+    assert asked[0]["question"] == edited.question
+    assert asked[0]["video"].endswith(f"videos/{footage.name}")
+    assert (folder / "videos" / footage.name).read_bytes() == b"footage"
+    assert not (folder / "verdict.json").exists()
+    assert "is in use" in psychemme(*export, ends=1)
+    both = ("review", "export", str(tmp_path / "both"), "--to", "label-studio")
+    assert "verdict.json holds the references" in psychemme(*both, "--with-references")
+    assert "Answer: A" in (tmp_path / "both" / "verdict.json").read_text()
+    assert "use votes or label-studio" in psychemme(*both[:3], "--to", "other", ends=2)
+
+
+def test_what_nobody_is_left_for_is_said_with_what_to_do(psychemme: Verb) -> None:
+    psychemme("review", "invite", "ada", "--name", "Ada")
+    psychemme("review", "open", "--reviewers", "2", "--no-assign", "--count", "1")
+    said = psychemme("review", "assign")
+    assert "1 assignment added, 1 still wanted" in said
+    assert "invite a reviewer" in said
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from construction.review.desk import item_status, item_statuses
+from construction.review.importing import import_votes
+from construction.review.votes import VoteRow
 from construction.review.web.curator import make_curator_router
 from construction.review.web.curator_diff import changes, word_diff
 from construction.review.web.curator_edit import edited, typed_from, typed_of
@@ -30,6 +32,7 @@ from construction.review.web.curator_views import (
 from psychemme.items import Cue
 from psychemme.vocabulary import Approval, CandidateState, Closing, Format, SetKind, Verdict
 from psychology_kb.load import load_profile, load_review
+from state.engines import open_owner
 from state.review_desk import ReviewDesk
 from state.review_values import Changes, GateRecord, ReviewedVersion, SetRecord
 from state.runs import RunStore
@@ -392,6 +395,27 @@ def test_a_dossier_says_what_was_cast_elsewhere_and_what_was_answered_unwatched(
     assert "too fast 1" not in overview
 
 
+def test_a_dossier_claims_nothing_of_imported_votes_and_names_conflicts(app, boss):
+    rows = [
+        VoteRow(
+            candidate_id="1-c0",
+            reviewer="ada",
+            blind_answer="A",
+            verdicts=dict.fromkeys(Verdict, Approval.APPROVE),
+        ),
+        VoteRow(candidate_id="1-c1", reviewer="ada", skipped="conflict_of_interest"),
+    ]
+    with ReviewDesk(database(app)) as desk:
+        import_votes(desk, rows, load_review("psychemme8"))
+    text = boss.get(PAGE).text
+    assert re.findall(r'data-label="Watched">(\S)', text) == ["–"] * 3
+    assert text.count(">imported</span>") == 1
+    assert "of the clip</span>" not in text
+    assert text.count("declined: conflict of interest</span>") == 1
+    assert "does not count: conflict of interest" in text
+    assert "0 of 3 verdicts" in text
+
+
 def test_the_open_format_is_not_mistaken_for_a_stage(reader):
     assert '<span class="chip">open question</span>' in reader.get(f"/curator/items/{OPEN}").text
     assert "open question, <bdi>" in reader.get("/curator/queue").text
@@ -406,6 +430,12 @@ def test_the_open_format_is_not_mistaken_for_a_stage(reader):
         (ITEM, {"right": []}, "options", "Mark exactly one option as right."),
         (ITEM, {"right": ["0", "1"]}, "options", "Mark exactly one option as right."),
         (ITEM, {"option-2": "FETCH  a drink"}, "option-2", "says the same as an earlier one"),
+        (ITEM, {"option-2": "fetch a drink!"}, "option-2", "says the same as an earlier one"),
+        (ITEM, {"option-2": "Fetch a drink\ufe0f"}, "option-2", "says the same as an earlier one"),
+        (ITEM, {"question": "\u200b\u3164"}, "question", "Write the question."),
+        (ITEM, {"editor": "\u200b"}, "editor", "Say who edits."),
+        (OPEN, {"answer": "\u2800"}, "answer", "Write a reference"),
+        (ITEM, {"option-1": "\u3164", "option-2": ""}, "options", "at least two options"),
         (ITEM, {"option-1": "", "option-2": ""}, "options", "at least two options"),
         (ITEM, {"cue-0-text": ""}, "cues", "Give at least one cue."),
         (ITEM, {"cue-0-end": "21"}, "cue-0", "inside the episode (0 to 20 s)"),
@@ -425,7 +455,8 @@ def test_faults_are_shown_where_they_are_and_nothing_is_stored(
     reader, stored, item, changed, field, said
 ):
     page = f"/curator/items/{item}"
-    fields = form_of(reader, page) | {"editor": "Cu", "reason": "why not"} | changed
+    fields = {"editor": "Cu", "reason": "why not"}
+    fields = form_of(reader, page) | fields | changed
     refused = reader.post(f"{page}/edit", data=fields)
     assert refused.status_code == 400
     fault = refused.text.split(f'id="fault-{field}-1"')[1].split("</p>")[0]
@@ -565,3 +596,28 @@ def test_a_timeline_places_windows_in_percent_and_overlapping_cues_in_rows():
     assert drawn.decision == 25.0
     assert [(pause.left, pause.width) for pause in drawn.pauses] == [(30.0, 10.0)]
     assert drawn.ticks[:2] == ((0, 0.0), (2, 10.0))
+
+
+def test_an_edit_does_not_ask_what_another_item_of_the_episode_asks(app, boss, desk):
+    other = desk.version((OPEN[:4], 1)).item.question
+    fields = form_of(boss) | {
+        "question": f"{other.upper()}\ufe0f?",
+        "editor": "Cu",
+        "reason": "why",
+    }
+    refused = boss.post(f"{PAGE}/edit", data=fields)
+    assert refused.status_code == 400
+    assert "1-c1 asks the same of this episode." in refused.text
+
+
+def test_a_row_that_nobody_can_read_is_named(app, boss):
+    row = (
+        "INSERT INTO votes VALUES (?, 1, 'ada', 1, 'skip', NULL, NULL, NULL, '5', '', NULL, 0, 1, "
+        "'x', 1)"
+    )
+    engine = open_owner(database(app))
+    with engine.begin() as connection:
+        connection.exec_driver_sql(row, (ITEM[:4],))
+    engine.dispose()
+    for path in ("/curator", PAGE):
+        assert "vote 1 of ada: reasons: Input should be a valid" in boss.get(path).text

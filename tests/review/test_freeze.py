@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from construction.review import opening
 from construction.review.closing import replace_version
@@ -20,6 +21,7 @@ from construction.review.release_rows import clip_names, release_rows
 from construction.review.votes import VoteRow
 from construction.workspace import Workspace
 from evaluation.footage import find_clips
+from psychemme.cli.main import app as cli
 from psychemme.errors import ReviewError
 from psychemme.items import Cue
 from psychemme.release.errata import Erratum
@@ -34,10 +36,14 @@ from psychemme.vocabulary import (
     Closing,
     GateOutcome,
     SetKind,
+    SkipReason,
     Verdict,
+    VoteKind,
 )
 from psychology_kb.load import load_review
 from state.clips import ClipStore
+from state.engines import open_owner
+from state.review import ReviewStore
 from state.review_desk import ReviewDesk
 from state.review_values import GateRecord, ItemVersion
 from state.runs import RunStore
@@ -155,6 +161,8 @@ def test_a_release_says_what_the_items_are_and_where_from(frozen: tuple[Workspac
         "reviewers_per_item": 3,
         "items_reviewed": 3,
         "demonstration": False,
+        "versions_replaced": 0,
+        "items_seen_before": 0,
     }
     assert said.gates == {LEAKAGE: "not_run"}
     assert said.models == dict.fromkeys(("question", "answer", "critic"), "scripted")
@@ -302,14 +310,46 @@ def test_all_reasons_are_listed_at_once(
         assert any(one.startswith(reason) for one in said), reason
 
 
-def test_an_item_is_left_out_by_its_id(reviewing: Workspace, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["c1", "1-c1"])
+def test_an_item_is_left_out_by_its_id_or_candidate(
+    reviewing: Workspace, tmp_path: Path, name: str
+) -> None:
     approve_all(reviewing.database)
-    order = replace(ORDER, leave_out=frozenset({"c1"}))
+    order = replace(ORDER, leave_out=frozenset({name}))
     assert freeze(reviewing, tmp_path / "out", order).items == 2
     assert "c1" not in read_release(tmp_path / "out").questions
     unknown = replace(ORDER, leave_out=frozenset({"c9"}))
     with pytest.raises(ReviewError, match="'c9'"):
         freeze(reviewing, tmp_path / "other", unknown)
+
+
+def test_a_vote_with_a_conflict_of_interest_freezes_nothing(reviewing: Workspace) -> None:
+    conflict = approval(
+        "skip",
+        kind=VoteKind.SKIP,
+        verdicts={},
+        skip_reason=SkipReason.CONFLICT_OF_INTEREST,
+    )
+    for name in NAMES:
+        judge(reviewing.database, name, FIRST)
+    with ReviewDesk(reviewing.database) as desk, ReviewStore(reviewing.database) as store:
+        desk.close_item(FIRST, Closing.APPROVED)
+        store.cast(NAMES[0], ("1-c1", 1), conflict)
+    said = refused(reviewing, replace(ORDER, leave_open=True))
+    assert f"c0: 2 of 2 reviewers approve it; conflict of interest: {NAMES[0]}" in said
+
+
+def test_a_release_says_what_was_replaced_after_votes(reviewing: Workspace, tmp_path: Path) -> None:
+    judge(reviewing.database, NAMES[0], FIRST)
+    with ReviewDesk(reviewing.database) as desk:
+        edit(desk, question="Who is asked to hold the ladder?")
+    approve_all(reviewing.database)
+    freeze(reviewing, tmp_path / "release", ORDER)
+    review = read_release(tmp_path / "release").manifest.review
+    assert review is not None
+    assert (review.versions_replaced, review.items_seen_before) == (1, 1)
+    card = " ".join((tmp_path / "release/public/README.md").read_text().split())
+    assert "1 version that had been judged was edited and judged anew; 1 item here had" in card
 
 
 def test_demonstration_votes_freeze_into_an_example(reviewing: Workspace, tmp_path: Path) -> None:
@@ -411,3 +451,46 @@ def test_clips_of_one_name_are_told_apart_and_found(tmp_path: Path) -> None:
     ]
     found = find_clips(rows, [tmp_path, tmp_path / "b"])
     assert [found[row.id].relative_to(tmp_path).as_posix() for row in rows] == list(paths)
+
+
+def test_an_edit_while_the_release_is_written_is_not_marked_frozen(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    def edit(_: Release) -> dict[str, bytes]:
+        with ReviewDesk(workspace.database) as desk:
+            changed = desk.version(FIRST).item.model_copy(
+                update={"version": 2, "question": "What is asked for now?"}
+            )
+            replace_version(desk, changed, "curator", "clearer")
+        return {}
+
+    assert freeze(workspace, tmp_path / "release", ORDER, edit).items == 3
+    assert states(workspace) == {CandidateState.IN_REVIEW: 1, CandidateState.FROZEN: 2}
+
+
+def test_a_row_that_nobody_can_read_keeps_its_item_out(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    engine = open_owner(workspace.database)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP TRIGGER votes_rules")
+        connection.exec_driver_sql(
+            "INSERT INTO votes VALUES ('1-c0', 1, 'zeno-9', 7, 'skip', NULL, NULL, NULL, '5', '', "
+            "NULL, 0, 1, 'x', 1)"
+        )
+    engine.dispose()
+    with pytest.raises(ReleaseRefused, match="vote 7 of zeno-9"):
+        freeze(workspace, tmp_path / "release", ORDER)
+
+
+def test_fewer_reviewers_than_the_papers_are_said_to_be(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    terms = ["--name", "trial", "--version", "1.0", "--workspace", str(workspace.root)]
+    for more, is_said in (([], True), (["--example"], False)):
+        folder = tmp_path / f"release{len(more)}"
+        done = CliRunner().invoke(cli, ["freeze", str(folder), *terms, *more])
+        assert done.exit_code == 0, done.output
+        assert (
+            "3 approving reviewers were asked for each item, not five" in done.output
+        ) is is_said

@@ -13,7 +13,7 @@ from construction.review.closing import close_complete
 from construction.review.opening import Opening, footage_path, open_set
 from construction.workspace import Workspace
 from psychemme.errors import MediaError, ReviewError
-from psychemme.vocabulary import CandidateState, Capability, Closing, Format, SetKind
+from psychemme.vocabulary import CandidateState, Capability, Closing, Format, SetKind, Verdict
 from state.review_desk import ReviewDesk
 from state.runs import RunStore
 from tests.support.accepted import SOURCE, accept, invite, items, judge, make_accepted
@@ -207,7 +207,7 @@ def test_closing_ends_what_is_complete_and_nothing_else(
                 judge(workspace.database, one.reviewer_id, (one.candidate_key, 1))
         against = approval(
             "against",
-            verdicts={"question_validity": "reject"},
+            verdicts=dict.fromkeys(Verdict, "approve") | {"question_validity": "reject"},
             reasons={"question_validity": ["false_premise"]},
         )
         place = (disputed.item.candidate_key, 1)

@@ -90,7 +90,7 @@ def test_a_reason_counts_where_it_applies_to_the_capability(capability: Capabili
 
 def test_another_reason_needs_words() -> None:
     assert faults(rejecting(OTHER, comment="The lamp hides her face.")) == []
-    for comment in ("", " \n\t"):
+    for comment in ("", " \n\t", "\u200b\u3164"):
         assert "what else is wrong" in faults(rejecting(OTHER, comment=comment))[0]
 
 
@@ -188,6 +188,7 @@ def test_comments_end_somewhere(kind: VoteKind) -> None:
         (Format.OPEN, "my own words", True),
         (Format.OPEN, "A", True),
         (Format.OPEN, "  ", False),
+        (Format.OPEN, "\u200b\u2800", False),
         (Format.OPEN, ["A"], False),
         (Format.OPEN, "x" * (LONGEST_COMMENT + 1), False),
     ],

@@ -69,6 +69,9 @@ def vote(kind: VoteKind = VoteKind.VERDICT, **changes: object) -> Vote:
     return Vote.model_validate(given | changes)
 
 
+SKIPPED = vote(VoteKind.SKIP, skip_reason=SkipReason.DISTRESS)
+
+
 def revealed(answer="B", capability: Capability = Capability.GROUNDING) -> Revealed:
     return Revealed(
         capability=capability,
@@ -185,6 +188,11 @@ def test_a_skipped_item_does_not_play():
     assert "<video" not in text
     assert "always all right" in text
     assert 'id="withdraw"' in text
+    closed = page(answered(is_closed=True).model_copy(update={"vote": SKIPPED}), revealed())
+    assert "You skipped this item" in closed
+    assert "<video" not in closed
+    assert SECRET not in closed
+    assert "withdraw" not in closed
 
 
 def test_a_vote_counts_as_watched():
@@ -209,6 +217,7 @@ def test_every_reason_to_skip_is_worded():
             WorkState.SKIPPED,
         ),
         (answered(is_closed=True).model_copy(update={"vote": vote()}), WorkState.CLOSED),
+        (answered(is_closed=True).model_copy(update={"vote": SKIPPED}), WorkState.SKIPPED),
     ],
 )
 def test_where_a_reviewer_stands(work, state):
@@ -261,7 +270,9 @@ def test_a_decision_time_ends_what_is_judged_and_is_not_called_what_is_asked():
 def test_the_list_marks_calibration_and_is_kind_when_empty():
     calibration = OwnWork(item=item(is_calibration=True))
     text = views.home_page([calibration, OwnWork(item=item(number=1))], "ada", "Ada", "token")
-    assert text.count("Calibration") == 1
+    assert text.count(">Calibration</span>") == text.count('title="One of a first set') == 1
+    assert "which all reviewers talk about afterwards" in text
+    assert "talk about" not in views.home_page([OwnWork(item=item())], "ada", "Ada", "token")
     assert "nothing for you to review yet" in views.home_page([], "ada", "Ada", "token")
 
 

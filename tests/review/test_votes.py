@@ -1,7 +1,6 @@
 """Votes as files: what is exported is what is imported, once, all of it or nothing."""
 
 import json
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,17 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from construction.review.agreement import agreement
 from construction.review.assigning import fill
 from construction.review.closing import replace_version
 from construction.review.importing import import_votes, read_vote_files
 from construction.review.ratings import Dimension
 from construction.review.votes import VoteRow, read_ratings, read_votes, vote_rows
+from construction.review.workload import most_watched, vote_flags
 from psychemme.canonical import canonical_json
 from psychemme.errors import ReviewError, UserError
 from psychemme.vocabulary import Approval, Closing, Format, SetKind, SkipReason, Verdict, VoteKind
 from psychology_kb.load import load_review
+from state.address import Address
 from state.review import ReviewStore
 from state.review_desk import ReviewDesk
+from tests.support.postgres import fresh_database
 from tests.support.reviews import approval, item_version, make_review, own_answer
 
 FORM = load_review("psychemme8")
@@ -41,24 +44,23 @@ def row(reviewer: str = "ada", **changes: Any) -> VoteRow:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Path:
+def database(address: Address) -> Address:
     """Return a single, a multiple and an open item, each of five reviewers."""
-    path = tmp_path / "state.db"
-    make_review(path, FORMS)
-    return path
+    make_review(address, FORMS)
+    return address
 
 
-def store(database: Path, *rows: VoteRow, demonstration: bool = False) -> int:
+def store(database: Address, *rows: VoteRow, demonstration: bool = False) -> int:
     with ReviewDesk(database) as desk:
         return import_votes(desk, rows, FORM, demonstration=demonstration)
 
 
-def exported(database: Path) -> list[VoteRow]:
+def exported(database: Address) -> list[VoteRow]:
     with ReviewDesk(database) as desk:
         return list(vote_rows(desk))
 
 
-def refused(database: Path, *rows: VoteRow, demonstration: bool = False) -> str:
+def refused(database: Address, *rows: VoteRow, demonstration: bool = False) -> str:
     """Return why rows are refused, after a look that nothing was stored."""
     with ReviewDesk(database) as desk:
         before = desk.board()
@@ -73,8 +75,9 @@ def saved(path: Path, rows: Iterable[VoteRow]) -> Path:
     return path
 
 
-def test_what_is_exported_is_what_is_imported(database: Path, tmp_path: Path) -> None:
-    copy = Path(shutil.copy(database, tmp_path / "copy.db"))
+def test_what_is_exported_is_what_is_imported(database: Address, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db" if isinstance(database, Path) else fresh_database()
+    make_review(copy, FORMS)
     against = approval(
         "no",
         verdicts=NO,
@@ -106,13 +109,13 @@ def test_what_is_exported_is_what_is_imported(database: Path, tmp_path: Path) ->
     assert exported(database) == exported(copy) == rows
 
 
-def test_a_row_names_its_item_by_key_or_by_id(database: Path) -> None:
+def test_a_row_names_its_item_by_key_or_by_id(database: Address) -> None:
     assert store(database, row(candidate_id="c0")) == 1
     assert store(database, row(candidate_id="1-c0"), row(candidate_id="c0")) == 0
     assert [one.candidate_id for one in exported(database)] == ["1-c0"]
 
 
-def test_every_fault_is_named_and_nothing_is_stored(database: Path) -> None:
+def test_every_fault_is_named_and_nothing_is_stored(database: Address) -> None:
     with ReviewDesk(database) as desk:
         desk.close_item(("1-c1", 1), Closing.REJECTED)
     problem = refused(
@@ -141,7 +144,7 @@ def test_every_fault_is_named_and_nothing_is_stored(database: Path) -> None:
         assert said in problem
 
 
-def test_a_vote_that_contradicts_one_is_refused(database: Path) -> None:
+def test_a_vote_that_contradicts_one_is_refused(database: Address) -> None:
     store(database, row())
     assert "has voted otherwise already" in refused(database, row(verdicts=NO, reasons=WHY))
     twice = refused(database, row("ben"), row("ben", verdicts=NO, reasons=WHY))
@@ -149,7 +152,7 @@ def test_a_vote_that_contradicts_one_is_refused(database: Path) -> None:
     assert store(database, row("ben"), row("ben")) == 1
 
 
-def test_an_answer_committed_on_the_page_stands(database: Path) -> None:
+def test_an_answer_committed_on_the_page_stands(database: Address) -> None:
     with ReviewStore(database) as reviewers:
         reviewers.commit_answer("ada", ("1-c0", 1), own_answer("B"))
         reviewers.commit_answer("ben", ("1-c0", 1), own_answer("A"))
@@ -161,7 +164,40 @@ def test_an_answer_committed_on_the_page_stands(database: Path) -> None:
     assert {name: one.answer for name, one in answers.items()} == {"ada": "B", "ben": "A"}
 
 
-def test_a_vote_taken_back_can_be_imported_again(database: Path) -> None:
+def test_votes_of_who_declined_the_recording_or_the_item_are_refused(database: Address) -> None:
+    conflict = row(verdicts={}, blind_answer=None, skipped=SkipReason.CONFLICT_OF_INTEREST)
+    store(
+        database,
+        conflict,
+        row(
+            "ben",
+            **conflict.model_dump(include={"verdicts", "blind_answer"}),
+            skipped=SkipReason.DISTRESS,
+        ),
+    )
+    other = {"candidate_id": "1-c2", "blind_answer": "words"}
+    assert "1-c2 version 1 by ada: the reviewer has declined to judge it: conflict of interest" in (
+        refused(database, row(**other))
+    )
+    assert store(database, row("ben", **other)) == 1
+    with ReviewDesk(database) as desk:
+        replace_version(desk, item_version("1-c0", version=2), "curator", "clearer")
+    assert "1-c0 version 1 by cleo: an edit replaced this version" in refused(database, row("cleo"))
+    said = refused(database, row("ben", version=2), row("ada", version=2))
+    assert "1-c0 version 2 by ben: the reviewer has declined to judge it: distress" in said
+    assert "1-c0 version 2 by ada: the reviewer has declined to judge it: conflict" in said
+
+
+def test_nothing_is_claimed_of_what_was_watched_elsewhere(database: Address) -> None:
+    store(database, row())
+    with ReviewDesk(database) as desk:
+        version = desk.version(("1-c0", 1))
+    assert (version.answers["ada"].watched, version.votes["ada"][0].watched) == (0.0, 0.0)
+    assert most_watched(version, "ada") is None
+    assert vote_flags(version, "ada", 20.0) == ()
+
+
+def test_a_vote_taken_back_can_be_imported_again(database: Address) -> None:
     store(database, row())
     back = approval("back", kind=VoteKind.WITHDRAWAL, verdicts={})
     with ReviewStore(database) as reviewers:
@@ -172,7 +208,7 @@ def test_a_vote_taken_back_can_be_imported_again(database: Path) -> None:
     assert [one.revision for one in votes] == [1, 2, 3]
 
 
-def test_demonstrators_are_no_persons_and_persons_no_demonstrators(database: Path) -> None:
+def test_demonstrators_are_no_persons_and_persons_no_demonstrators(database: Address) -> None:
     assert "ada: the reviewer is a person" in refused(database, row(), demonstration=True)
     assert store(database, row("demo-1"), demonstration=True) == 1
     assert "demo-1: the reviewer is for demonstration" in refused(database, row("demo-1"))
@@ -186,21 +222,20 @@ def test_demonstrators_are_no_persons_and_persons_no_demonstrators(database: Pat
 
 
 @pytest.mark.parametrize("name", ["", "a b", "<b>", "../x", "a\nb", "x" * 101])
-def test_a_demonstrator_has_an_id(database: Path, name: str) -> None:
+def test_a_demonstrator_has_an_id(database: Address, name: str) -> None:
     assert "is no id" in refused(database, row(name), demonstration=True)
 
 
-def test_a_discussed_set_takes_no_import(tmp_path: Path) -> None:
-    path = tmp_path / "state.db"
-    make_review(path, kind=SetKind.CALIBRATION)
-    store(path, row())
-    with ReviewDesk(path) as desk:
+def test_a_discussed_set_takes_no_import(address: Address) -> None:
+    make_review(address, kind=SetKind.CALIBRATION)
+    store(address, row())
+    with ReviewDesk(address) as desk:
         desk.mark_discussed("main")
-    assert store(path, row()) == 0
-    assert "the vote would not count" in refused(path, row("ben"))
+    assert store(address, row()) == 0
+    assert "the vote would not count" in refused(address, row("ben"))
 
 
-def test_who_saw_an_earlier_version_is_marked_whatever_the_file_says(database: Path) -> None:
+def test_who_saw_an_earlier_version_is_marked_whatever_the_file_says(database: Address) -> None:
     store(database, row())
     with ReviewDesk(database) as desk:
         replace_version(desk, item_version("1-c0", version=2), "curator", "clearer")
@@ -209,7 +244,7 @@ def test_who_saw_an_earlier_version_is_marked_whatever_the_file_says(database: P
     assert marked == {"ada": True, "ben": False}
 
 
-def test_answers_are_kept_in_the_shape_of_their_format(database: Path) -> None:
+def test_answers_are_kept_in_the_shape_of_their_format(database: Address) -> None:
     store(
         database,
         row(blind_answer=["A"]),
@@ -283,7 +318,7 @@ def task(annotation: dict[str, Any], by: object) -> dict[str, Any]:
 
 
 def test_label_studio_exports_are_votes_of_whom_they_are_known_as(
-    database: Path, tmp_path: Path
+    database: Address, tmp_path: Path
 ) -> None:
     steps = [{"answer": "A. hold the ladder"}, YES]
     paths = [tmp_path / "blind.json", tmp_path / "informed.json"]
@@ -303,19 +338,19 @@ def test_label_studio_exports_are_votes_of_whom_they_are_known_as(
 Said = dict[tuple[str, str, Dimension], object]
 
 
-def ratings(database: Path, *sets: str) -> Said:
+def ratings(database: Address, *sets: str) -> Said:
     found = read_ratings(database, sets)
     said = {(one.item, one.reviewer, one.dimension): one.value for one in found}
     assert len(said) == len(found)
     return said
 
 
-def overall(database: Path) -> dict[tuple[str, str], object]:
+def overall(database: Address) -> dict[tuple[str, str], object]:
     found = ratings(database).items()
     return {key[:2]: value for key, value in found if key[2] is Dimension.OVERALL}
 
 
-def test_ratings_by_hand(database: Path) -> None:
+def test_ratings_by_hand(database: Address) -> None:
     store(
         database,
         row(),
@@ -337,32 +372,38 @@ def test_ratings_by_hand(database: Path) -> None:
     }
 
 
-def test_replaced_versions_and_unblinded_answers_are_no_ratings(database: Path) -> None:
+def test_replaced_versions_are_items_of_their_own_and_unblinded_answers_no_ratings(
+    database: Address,
+) -> None:
     store(database, row(), row("ben"))
     with ReviewDesk(database) as desk:
         replace_version(desk, item_version("1-c0", version=2), "curator", "clearer")
-    assert ratings(database) == {}
+    assert {item for item, _, _ in ratings(database)} == {"1-c0@1"}
+    report = agreement(read_ratings(database))
+    assert (report.n_items, report.n_replaced) == (1, 1)
     store(database, row(version=2), row("dev", version=2, blind_answer="B", comment="why"))
     said = ratings(database)
     assert ("1-c0@2", "ada", Dimension.BLIND_ANSWER) not in said
     assert said["1-c0@2", "ada", Dimension.OVERALL] == Approval.APPROVE
     assert said["1-c0@2", "dev", Dimension.BLIND_ANSWER] == "B"
+    assert said["1-c0@1", "ada", Dimension.BLIND_ANSWER] == "A"
+    report = agreement(read_ratings(database))
+    assert (report.n_items, report.n_replaced) == (2, 1)
 
 
-def test_votes_after_a_discussion_are_no_ratings(tmp_path: Path) -> None:
-    path = tmp_path / "state.db"
-    make_review(path, kind=SetKind.CALIBRATION)
-    store(path, row(), row("ben"))
-    with ReviewDesk(path) as desk:
+def test_votes_after_a_discussion_are_no_ratings(address: Address) -> None:
+    make_review(address, kind=SetKind.CALIBRATION)
+    store(address, row(), row("ben"))
+    with ReviewDesk(address) as desk:
         desk.mark_discussed("main")
-    with ReviewStore(path) as reviewers:
+    with ReviewStore(address) as reviewers:
         reviewers.cast("ada", ("1-c0", 1), approval("late", verdicts=NO, reasons=WHY))
         reviewers.commit_answer("cleo", ("1-c0", 1), own_answer())
         reviewers.cast("cleo", ("1-c0", 1), approval("late"))
-    assert overall(path) == {("1-c0@1", "ada"): "approve", ("1-c0@1", "ben"): "approve"}
+    assert overall(address) == {("1-c0@1", "ada"): "approve", ("1-c0@1", "ben"): "approve"}
 
 
-def test_all_that_is_reviewed_is_rated_whatever_became_of_it(database: Path) -> None:
+def test_all_that_is_reviewed_is_rated_whatever_became_of_it(database: Address) -> None:
     store(database, row(), row(candidate_id="1-c2", blind_answer="words"))
     with ReviewDesk(database) as desk:
         desk.close_item(("1-c2", 1), Closing.REJECTED)
@@ -370,3 +411,14 @@ def test_all_that_is_reviewed_is_rated_whatever_became_of_it(database: Path) -> 
     assert ratings(database) == ratings(database, "main")
     with pytest.raises(ReviewError, match="no set 'other'"):
         read_ratings(database, ["other"])
+
+
+@pytest.mark.parametrize(
+    "change", [{"comment": "\ud800"}, {"candidate_id": "\udc00"}, {"blind_answer": ["\ud800"]}]
+)
+def test_half_a_character_is_named_by_its_line(tmp_path: Path, change: dict[str, object]) -> None:
+    file = tmp_path / "votes.jsonl"
+    row = {"candidate_id": "c0", "reviewer": "ada"} | change
+    file.write_text(json.dumps(row), "utf-8")
+    with pytest.raises(ReviewError, match="line 1: Invalid JSON"):
+        read_votes(file)

@@ -2,7 +2,16 @@
 
 import pytest
 
-from construction.review.invites import DAY, Opened, enter, hash_token, invite, link, renew
+from construction.review.invites import (
+    DAY,
+    LinkRefused,
+    Opened,
+    enter,
+    hash_token,
+    invite,
+    link,
+    renew,
+)
 from psychemme.canonical import now
 from psychemme.errors import ReviewError
 from state.review_desk import ReviewDesk
@@ -51,7 +60,19 @@ def test_a_link_works_for_a_year_at_most(desk, days):
             make()
 
 
-@pytest.mark.parametrize("name", ["", " ", "x" * 101])
+def test_a_link_that_is_renewed_meanwhile_opens_nothing(desk, monkeypatch):
+    token, begin = renew(desk, "ada"), desk.start_session
+
+    def late(*session):
+        renew(desk, "ada")
+        return begin(*session)
+
+    monkeypatch.setattr(desk, "start_session", late)
+    with pytest.raises(LinkRefused):
+        enter(desk, token)
+
+
+@pytest.mark.parametrize("name", ["", " ", "\u3164", "\u200b", "x" * 101])
 def test_a_reviewer_has_a_name(desk, name):
     with pytest.raises(ReviewError, match="name"):
         invite(desk, "zoe", name)

@@ -66,7 +66,13 @@ class AnswerBody(RequestBody):
     watched: Fraction
 
 
-class VoteBody(RequestBody):
+class ActBody(RequestBody):
+    """An act on an item; `after` is the revision of the newest act when the page was made."""
+
+    after: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = 0
+
+
+class VoteBody(ActBody):
     """The three verdicts."""
 
     verdicts: dict[Verdict, Approval]
@@ -76,7 +82,7 @@ class VoteBody(RequestBody):
     watched: Fraction
 
 
-class SkipBody(RequestBody):
+class SkipBody(ActBody):
     """Why the reviewer leaves the item to somebody else."""
 
     skip_reason: SkipReason
@@ -84,7 +90,7 @@ class SkipBody(RequestBody):
     seconds: Seconds = 0.0
 
 
-class WithdrawBody(RequestBody):
+class WithdrawBody(ActBody):
     """The reviewer takes the own vote back."""
 
 

@@ -18,6 +18,7 @@ from construction.review.web.bodies import Key, Version
 from construction.review.web.curator_edit import (
     LONGEST_NAME,
     LONGEST_REASON,
+    FormFault,
     edited,
     typed_from,
     typed_of,
@@ -29,9 +30,11 @@ from construction.review.web.site import Site, SiteOf
 from construction.review.workload import workloads
 from psychemme.canonical import now
 from psychemme.errors import ReviewError
+from psychemme.release.texts import same_text, visible
+from psychemme.vocabulary import Closing
 from state.clips import ClipStore
 from state.review import Place
-from state.review_values import Board, ReviewedVersion
+from state.review_values import Board, ItemVersion, ReviewedVersion
 from state.runs import RunStore
 
 Fields = Mapping[str, list[str]]
@@ -134,7 +137,9 @@ def save_edit(
     before, typed = view.status.version.item, typed_from(fields)
     card = site.knowledge.card(before.revealed.capability)
     after, faults = edited(typed, before, card, view.dossier.episode.content)
-    if after is None:
+    if after is not None and (twin := _twin(site.desk.board(), after)):
+        faults.append(FormFault("question", f"{twin} asks the same of this episode."))
+    if after is None or faults:
         frame = views.Frame(visitor.csrf, here="")
         page = views.edit_page(view, site.knowledge, typed, faults, frame)
         return HTMLResponse(page, 400)
@@ -198,6 +203,21 @@ def revoke_link(site: SiteOf, fields: SentOf) -> Response:
     return _see("/curator", "revoked")
 
 
+def _twin(board: Board, item: ItemVersion) -> str | None:
+    """Return the candidate that asks the same of the same episode: no release may hold both."""
+    asked = same_text(item.question)
+    for version in board.versions:
+        other, ended = version.item, version.closing in (Closing.REPLACED, Closing.REJECTED)
+        if (
+            not ended
+            and other.candidate_key != item.candidate_key
+            and other.episode_id == item.episode_id
+            and same_text(other.question) == asked
+        ):
+            return other.candidate_key
+    return None
+
+
 def _standing(board: Board) -> views.Standing:
     statuses = item_statuses(board.versions, board.sets, wanting(board), revoked(board))
     return views.Standing(board.sets, statuses)
@@ -247,7 +267,7 @@ def _link_page(request: Request, site: Site, visitor: CuratorOf, reviewer: str, 
 
 
 def _field(fields: Fields, name: str) -> str:
-    return fields.get(name, [""])[0].strip()
+    return visible(fields.get(name, [""])[0])
 
 
 def _see(address: str, done: str) -> Response:

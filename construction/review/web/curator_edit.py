@@ -11,6 +11,7 @@ from construction.review.web.curator_diff import changes
 from psychemme.answers import option_set
 from psychemme.episode import Episode
 from psychemme.items import Answer, Cue, Defect, KeyPoint, Option, Question, Reference
+from psychemme.release.texts import visible
 from psychemme.vocabulary import Format, Modality, ProposalDefect
 from psychology_kb.load import CapabilityCard
 from state.review_values import ItemVersion, Revealed
@@ -95,7 +96,7 @@ def typed_from(fields: Mapping[str, Sequence[str]]) -> Typed:
 
     def text(name: str) -> str:
         sent = fields.get(name, ())
-        return sent[0].replace("\r\n", "\n").replace("\r", "\n").strip() if sent else ""
+        return visible(sent[0].replace("\r\n", "\n").replace("\r", "\n")) if sent else ""
 
     def rows(kind: str, marks: str) -> tuple[TextRow, ...]:
         marked = set(fields.get(marks, ()))

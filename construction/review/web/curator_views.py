@@ -33,6 +33,7 @@ from construction.review.workload import (
     RULES,
     Flag,
     Workload,
+    most_watched,
     seconds_to_verdict,
     vote_flags,
 )
@@ -47,6 +48,7 @@ from psychemme.vocabulary import (
     Format,
     Modality,
     SetKind,
+    SkipReason,
     Step,
     Verdict,
     VoteKind,
@@ -121,7 +123,10 @@ class Wanted:
 
 @dataclass(frozen=True)
 class ReviewerRow:
-    """All that one reviewer did with a version; `counts` is False for a verdict left out."""
+    """All that one reviewer did with a version; `counts` is False for a verdict left out.
+
+    `declined` says why the reviewer is never to judge it; `watched` is None where it is unknown.
+    """
 
     reviewer: str
     is_unblinded: bool
@@ -129,8 +134,9 @@ class ReviewerRow:
     matches: bool | None
     vote: Vote | None
     counts: bool
+    declined: SkipReason | None
     seconds: float | None
-    watched: float
+    watched: float | None
     flags: tuple[Flag, ...]
     revisions: tuple[Vote, ...]
 
@@ -164,6 +170,7 @@ def overview_page(standing: Standing, workloads: Sequence[Workload], now: int, f
         sets=set_statuses(standing.statuses, standing.sets),
         workloads=workloads,
         differing=len(disagreements(standing.statuses, standing.sets)),
+        unreadable=[(one, fault) for one in standing.statuses for fault in one.version.faults],
         rules=RULES,
         now=now,
     )
@@ -281,8 +288,9 @@ def _rows(version: ReviewedVersion, of_set: SetRecord, duration: float) -> list[
                 matches=_matches(version, answer),
                 vote=vote,
                 counts=name in counted,
+                declined=version.declined.get(name),
                 seconds=seconds_to_verdict(version, name),
-                watched=max(vote.watched if vote else 0.0, answer.watched if answer else 0.0),
+                watched=most_watched(version, name),
                 flags=vote_flags(version, name, duration),
                 revisions=version.votes.get(name, ()),
             )

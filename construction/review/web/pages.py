@@ -72,14 +72,14 @@ def home(site: SiteOf, visitor: SomeoneOf) -> Response:
     who = visitor.reviewer
     if who is None:
         return RedirectResponse(CURATOR_HOME, 303)
-    page = home_page(site.store.queue(who), who, site.name_of(who), visitor.csrf)
+    page = home_page(site.queue(who), who, site.name_of(who), visitor.csrf)
     return HTMLResponse(page)
 
 
 @router.get("/items/{key}/{version}")
 def item(key: Key, version: Version, site: SiteOf, who: ReviewerOf, visitor: SomeoneOf) -> str:
     """Show an item: without its reference until the reviewer's own answer is committed."""
-    work = site.store.work(who, (key, version))
+    work = site.work(who, (key, version))
     shown = work.item
     return review_page(
         work,
@@ -88,7 +88,7 @@ def item(key: Key, version: Version, site: SiteOf, who: ReviewerOf, visitor: Som
         site.form,
         site.knowledge,
         site.order(who, shown),
-        site.store.queue(who),
+        site.queue(who),
         who,
         visitor.csrf,
     )

@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from construction.review.web.views import error_page
-from psychemme.errors import AnswerFirst, ItemClosed, NotAssigned, ReviewError
+from psychemme.errors import AnswerFirst, ItemClosed, NotAssigned, ReviewError, VotedMeanwhile
 
 _WORDS = {
     400: ("The request is not well formed.", "Reload the page and try again."),
@@ -22,7 +22,12 @@ _WORDS = {
     422: ("The request is not well formed.", "Reload the page and try again."),
     500: ("Something went wrong on the server.", "Try again; if it stays, tell the curator."),
 }
-_STATUS: Mapping[type[ReviewError], int] = {NotAssigned: 404, ItemClosed: 409, AnswerFirst: 409}
+_STATUS: Mapping[type[ReviewError], int] = {
+    NotAssigned: 404,
+    ItemClosed: 409,
+    AnswerFirst: 409,
+    VotedMeanwhile: 409,
+}
 
 
 class Refusal(ReviewError):

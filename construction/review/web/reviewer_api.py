@@ -41,7 +41,7 @@ router = APIRouter(
 @router.get("/queue")
 def queue(site: SiteOf, who: ReviewerOf) -> Queue:
     """Return the reviewer's own list."""
-    own = own_list(site.store.queue(who))
+    own = own_list(site.queue(who))
     items = [
         QueueItem(
             key=place.work.item.candidate_key,
@@ -67,7 +67,7 @@ def answer(
 ) -> Committed:
     """Commit the reviewer's own answer; the page then shows the reference."""
     place = (key, version)
-    item = site.store.work(who, place).item
+    item = site.work(who, place).item
     given = BlindAnswer(
         answer=as_proposed(item, site.order(who, item), body.answer),
         seconds=body.seconds,
@@ -83,8 +83,8 @@ def answer(
 @router.post("/items/{key}/{version}/vote")
 def vote(key: Key, version: Version, body: VoteBody, site: SiteOf, who: ReviewerOf) -> Cast:
     """Cast the three verdicts."""
-    given = body.model_dump() | {"kind": VoteKind.VERDICT}
-    return _cast(site, who, (key, version), Ballot.model_validate(given))
+    given = body.model_dump(exclude={"after"}) | {"kind": VoteKind.VERDICT}
+    return _cast(site, who, (key, version), Ballot.model_validate(given), body.after)
 
 
 @router.post("/items/{key}/{version}/skip")
@@ -97,8 +97,8 @@ def skip(
     later: BackgroundTasks,
 ) -> Cast:
     """Leave the item to somebody else, who is assigned once this is answered."""
-    given = body.model_dump() | {"kind": VoteKind.SKIP}
-    cast = _cast(site, who, (key, version), Ballot.model_validate(given))
+    given = body.model_dump(exclude={"after"}) | {"kind": VoteKind.SKIP}
+    cast = _cast(site, who, (key, version), Ballot.model_validate(given), body.after)
     later.add_task(replace_skip, site.desk, (key, version))
     return cast
 
@@ -107,7 +107,7 @@ def skip(
 def withdraw(key: Key, version: Version, body: WithdrawBody, site: SiteOf, who: ReviewerOf) -> Cast:
     """Take the own vote back."""
     given = Ballot(kind=VoteKind.WITHDRAWAL, request_id=body.request_id)
-    return _cast(site, who, (key, version), given)
+    return _cast(site, who, (key, version), given, body.after)
 
 
 def as_proposed(item: BlindItem, order: Sequence[int], answer: Answer) -> Answer:
@@ -124,20 +124,20 @@ def as_proposed(item: BlindItem, order: Sequence[int], answer: Answer) -> Answer
     return chosen[0] if item.format is Format.SINGLE else chosen
 
 
-def _cast(site: Site, who: str, place: Place, ballot: Ballot) -> Cast:
-    work = site.store.work(who, place)
+def _cast(site: Site, who: str, place: Place, ballot: Ballot, after: int) -> Cast:
+    work = site.work(who, place)
     revealed = None
     if ballot.kind is VoteKind.VERDICT:
         revealed = site.store.reveal(who, place)
     refuse_faults(ballot_faults(site.form, work.item, revealed, work.answer, ballot))
-    vote = site.store.cast(who, place, ballot)
+    vote = site.store.cast(who, place, ballot, after)
     if any(getattr(vote, name) != getattr(ballot, name) for name in ("kind", *_SAID)):
         raise Refusal(409, "This was sent before with other words.", "Reload the page.")
     is_done = ballot.kind is not VoteKind.WITHDRAWAL
-    own = own_list(site.store.queue(who))
+    own = own_list(site.queue(who))
     following = own.next_after(own.number_of(work.item))
-    after = "/" if following is None else following.url
-    at = after if is_done else item_url(work.item)
+    onward = "/" if following is None else following.url
+    at = onward if is_done else item_url(work.item)
     return Cast(committed_at=vote.committed_at, revision=vote.revision, next=at)
 
 

@@ -115,11 +115,13 @@ def item_url(item: BlindItem) -> str:
 
 
 def state_of(work: OwnWork) -> WorkState:
-    """Return where a reviewer stands with an item; closed outranks everything."""
+    """Return where a reviewer stands with an item; a skip outranks its closing, which the rest."""
+    if work.vote is not None and work.vote.kind is VoteKind.SKIP:
+        return WorkState.SKIPPED
     if work.item.is_closed:
         return WorkState.CLOSED
     if work.vote is not None:
-        return WorkState.JUDGED if work.vote.kind is VoteKind.VERDICT else WorkState.SKIPPED
+        return WorkState.JUDGED
     return WorkState.OPEN if work.answer is None else WorkState.ANSWERED
 
 
@@ -242,6 +244,7 @@ def _facts(
         "watched": max((act.watched for act in (work.answer, work.vote) if act), default=0.0),
         "differs": bool(revealed and work.answer and differs(item, revealed, work.answer)),
         "vote": _vote(work),
+        "revision": work.revision,
         "draft": work.draft_json,
         "enough": ENOUGH_WATCHED,
         "longest": LONGEST_COMMENT,

@@ -56,6 +56,7 @@ export class FirstStep {
 
   show() {
     by("commit")?.setAttribute("aria-disabled", String(!this.isReady));
+    say(by("commit-todo"), this.isReady ? "" : this.open ? "Write an answer first." : "Choose an option first.");
   }
 
   // The second look follows after a moment, so that a double click or a held key cannot commit.

@@ -53,7 +53,8 @@ const outbox = new Outbox(
 const act = (what, path, body) => {
   const watched = player ? { watched: Math.round(1000 * player.watched()) / 1000 } : {};
   const timed = what === "withdrawal" ? {} : { seconds: seconds(), ...(what === "skip" ? {} : watched) };
-  if (!outbox.add(what, `${facts.api}/${path}`, { ...body, ...timed })) return;
+  const seen = what === "answer" ? {} : { after: facts.revision };
+  if (!outbox.add(what, `${facts.api}/${path}`, { ...body, ...timed, ...seen })) return;
   drafts?.touch();
   lock(true);
   tell(`Sending your ${what}…`);
@@ -93,6 +94,8 @@ by("skip-form")?.addEventListener("submit", (event) => {
   }
   act("skip", "skip", { skip_reason: reason, comment: by("skip-comment").value.trim() });
 });
+const skipHint = by("skip-why")?.textContent;
+by("skip-form")?.addEventListener("change", ({ target }) => target.name === "skip" && say(by("skip-why"), skipHint));
 by("skip")?.addEventListener("toggle", () => by("skip").open && by("video").pause());
 
 useShortcuts((key, shift, target) => {

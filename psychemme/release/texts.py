@@ -1,0 +1,37 @@
+"""What is seen of a text: characters that show nothing make neither a text nor a difference."""
+
+import re
+import unicodedata
+
+# The default-ignorable characters of Unicode that are not of category Cf, and the Braille blank.
+_HIDDEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+
+
+def same_text(text: str) -> str:
+    """Return what two texts share that differ in case, spacing, width or outer punctuation only.
+
+    Characters that show nothing are no difference either.
+    """
+    folded = unicodedata.normalize("NFKC", _seen(text)).casefold()
+    spaced = " ".join(_seen(unicodedata.normalize("NFKC", folded)).split())
+    kept = [i for i, sign in enumerate(spaced) if not unicodedata.category(sign).startswith("P")]
+    return spaced[kept[0] : kept[-1] + 1] if kept else spaced
+
+
+def visible(text: str) -> str:
+    """Return `text` without outer space, and nothing where nothing of it can be seen."""
+    return "" if is_blank(text) else text.strip()
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of `text` can be seen."""
+    return all(unicodedata.category(sign)[0] in "ZC" for sign in _seen(text))
+
+
+def _seen(text: str) -> str:
+    if text.isascii():
+        return text
+    return "".join(s for s in _HIDDEN.sub("", text) if unicodedata.category(s) != "Cf")
