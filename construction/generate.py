@@ -1,6 +1,8 @@
 """Run the graph over picks: bounded, resumable, the same whatever order things finish in."""
 
 import asyncio
+import hashlib
+import hmac
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +19,7 @@ from construction.sampling import (
     is_last,
     pick_batch,
 )
-from psychemme.canonical import canonical_json, digest
+from psychemme.canonical import canonical_json
 from psychemme.errors import ReplyError, RunError, Stopped
 from psychemme.vocabulary import CandidateState
 from state.runs import RunStore
@@ -31,7 +33,10 @@ _ID_DIGITS = 16
 
 @dataclass
 class Generation:
-    """One run in progress. `report` is called with the tally whenever a candidate is settled."""
+    """One run in progress; `secret` is the workspace's shuffle key.
+
+    `report` is called with the tally whenever a candidate is settled.
+    """
 
     run: RunRecord
     plan: Plan
@@ -41,6 +46,7 @@ class Generation:
     work: Work
     concurrency: int
     stop: asyncio.Event
+    secret: bytes = field(repr=False)
     report: Callable[[Tally], None] = lambda _: None
     _outcomes: dict[str, CandidateOutcome] = field(default_factory=dict)
     _counts: Counter[CandidateState] = field(default_factory=Counter)
@@ -122,7 +128,9 @@ class Generation:
             self._is_complete = len(seen) == self.run.count or is_last(self.plan, seen, batch)
             return ()
         preparations = {episode.id: episode.preparation for episode in self.episodes}
-        started = [_target(self.run, pick, preparations[pick.episode_id]) for pick in picks]
+        started = [
+            _target(self.run, pick, preparations[pick.episode_id], self.secret) for pick in picks
+        ]
         await self.store.in_thread(lambda: self.store.start_batch(started))
         for target in started:
             self._note(CandidateOutcome(target=target, state=CandidateState.PENDING))
@@ -178,9 +186,11 @@ def describe(cell: CellStatus) -> str:
     return f"{name}: {cell.state}" + (f" ({cell.reason})" if cell.reason else "")
 
 
-def _target(run: RunRecord, pick: Pick, preparation: int) -> CandidateTarget:
+def _target(run: RunRecord, pick: Pick, preparation: int, secret: bytes) -> CandidateTarget:
     identity = [run.seed, pick.index, pick.episode_id, pick.capability, pick.format]
-    candidate_id = digest(identity)[:_ID_DIGITS]
+    # Under the key: the Answer Agent reads ids, and could try capabilities until a plain hash fits.
+    made = hmac.digest(secret, canonical_json(identity).encode(), hashlib.sha256)
+    candidate_id = made.hex()[:_ID_DIGITS]
     return CandidateTarget(
         key=f"{run.ordinal}-{candidate_id}",
         id=candidate_id,

@@ -1,6 +1,6 @@
 """From added clips to episodes: measure each clip, choose windows, store what agents may see."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from construction.episodes import NoWindow, choose_windows, episode_id, history_before
 from construction.plan import EpisodeLimits, Plan
+from construction.screening.verdicts import Standing, read_standings
 from construction.workspace import Workspace
 from psychemme.canonical import digest
 from psychemme.config import Settings
@@ -85,7 +86,8 @@ def prepare_workspace(
         ClipStore(workspace.database, lease) as store,
     ):
         clips = sorted(store.clips(), key=lambda c: (c.source_video_id, c.source_start, c.id))
-        work = _Preparation(store, blobs, media, plan.episodes, store.preparation())
+        screened = read_standings(workspace.database)
+        work = _Preparation(store, blobs, media, plan.episodes, store.preparation(), screened)
         present = [clip for clip in clips if work.is_present(clip)]
         measured: dict[str, PreparedClip] = {}
         names = {clip.sha256: Path(clip.path).name for clip in present}
@@ -142,6 +144,7 @@ class _Preparation:
     media: MediaSettings
     limits: EpisodeLimits
     number: int
+    screened: Mapping[str, Standing]
     summary: Summary = field(default_factory=Summary)
     _covered: dict[str, list[Interval]] = field(default_factory=dict)
 
@@ -167,6 +170,9 @@ class _Preparation:
         self.summary.notes.extend(f"{Path(clip.path).name}: {w}" for w in prepared.warnings)
         if prepared.problem is not None:
             self._store(clip, prepared, (), prepared.problem, prepared.action)
+            return
+        if clip.id in self.screened and (refusal := self.screened[clip.id].refusal):
+            self._store(clip, prepared, (), *refusal)
             return
         chosen = choose_windows(
             clip.id,

@@ -34,6 +34,7 @@ from psychemme.media.blobs import BlobStore
 from psychemme.vocabulary import AgentRole
 from psychology_kb.load import load_profile
 from state.clips import ClipStore
+from state.engines import prove_logins
 from state.leases import hold
 from state.runs import RunStore
 from state.stores import AnswerStore, CriticStore, QuestionStore
@@ -261,7 +262,8 @@ async def generation(
             run = earlier or start_run(runs, settings, plan, count, pins)
             is_given = effective.origins["concurrency"] != "default"
             concurrency = min(settings.concurrency, most) if is_given else most
-            yield Generation(run, plan, episodes, facts, runs, work, concurrency, stop)
+            key = workspace.secret
+            yield Generation(run, plan, episodes, facts, runs, work, concurrency, stop, key)
 
 
 @asynccontextmanager
@@ -274,6 +276,8 @@ async def open_work(
     make: MakeClient = make_client,
 ) -> AsyncIterator[tuple[Work, int]]:
     """Yield the work of this process on `job`, and how many candidates it takes at once."""
+    # An engine logs in when it is first used, which would be in the middle of the run.
+    await asyncio.to_thread(prove_logins, workspace.database, AgentRole)
     settings = job.settings
     episodes = clips.episodes(job.preparation)
     windows = windows_of(episodes, {clip.id: clip for clip in clips.clips()})

@@ -71,20 +71,21 @@ def create_workspace(root: Path, shuffle_key: str | None = None) -> Workspace:
 
     A Shared State on PostgreSQL is upgraded where the administrator's password is known, and else
     only looked at. `shuffle_key` (64 hex digits) fixes the key for demonstrations; by default it is
-    random. Raises WorkspaceError where `root` is a file or holds something else.
+    random. Raises WorkspaceError where `root` is a file or holds something else, or the Shared
+    State cannot be used; one on a server is asked first, so that no folder is left behind.
     """
     workspace = Workspace(root)
     if root.exists() and not root.is_dir():
         raise WorkspaceError(f"{root} is a file.", "Name a folder with --workspace.")
+    if not isinstance(workspace.database, Path):
+        _upgrade(workspace.database)
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     workspace.blobs.mkdir(exist_ok=True)
     if not (root / FILE_NAME).exists():
         (root / FILE_NAME).write_text(_CONFIG_TEXT, encoding="utf-8")
     _write_key(workspace._key_file, shuffle_key)
-    if isinstance(workspace.database, Path) or ADMIN in workspace.database.passwords:
-        migrate.upgrade(workspace.database)
-    else:
-        migrate.check(workspace.database)
+    if isinstance(workspace.database, Path):
+        _upgrade(workspace.database)
     return workspace
 
 
@@ -103,6 +104,13 @@ def open_workspace(root: Path) -> Workspace:
         )
     migrate.check(database)
     return workspace
+
+
+def _upgrade(database: Address) -> None:
+    if isinstance(database, Path) or ADMIN in database.passwords:
+        migrate.upgrade(database)
+    else:
+        migrate.check(database)
 
 
 def _write_key(path: Path, shuffle_key: str | None) -> None:

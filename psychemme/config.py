@@ -24,10 +24,21 @@ PREFIX = "PSYCHEMME_"
 SECRETS_VARIABLE = f"{PREFIX}DATABASE_SECRETS"
 PASSWORD_PREFIX = f"{PREFIX}DATABASE_PASSWORD_"
 _ENVIRONMENT_ONLY = frozenset({"api_key"})
-_HIDDEN = _ENVIRONMENT_ONLY | {"database"}
+_HIDDEN = _ENVIRONMENT_ONLY | {"database", "base_url", "media"}
 _DATABASE = re.compile(
     r"postgresql://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?/[A-Za-z_][A-Za-z0-9_-]{0,62}"
 )
+
+
+def without_secrets(uri: str | None) -> str | None:
+    """Return `uri` as given; raises ValueError where a part of it could hold a key.
+
+    Settings are shown by `doctor` and sent to the workers of a cluster.
+    """
+    # Anywhere: a password may hold a slash. A file's own name may hold all of these.
+    if uri is not None and not uri.startswith("file:///") and re.search("[@?#]", uri):
+        raise ValueError("must hold no user, password, query or fragment, where keys are kept")
+    return uri
 
 
 class Settings(Value):
@@ -55,6 +66,8 @@ class Settings(Value):
     media: str | None = None
     database: str | None = None
     database_admin: str = "postgres"
+
+    _names_no_key = field_validator("base_url", "media")(without_secrets)
 
     @field_validator("database")
     @classmethod

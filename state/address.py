@@ -41,10 +41,15 @@ class PostgresAddress:
         if login not in self.passwords:
             raise ConfigError(
                 f"The password of the database role `{login}` is not known.",
-                f"Set {PASSWORD_PREFIX}{login.upper()}, or `{login}` in the file that "
-                f"{SECRETS_VARIABLE} names.",
+                f"Set {place_of(login)}.",
             )
         return self.passwords[login].get_secret_value()
+
+
+def place_of(login: str) -> str:
+    """Return, in words, where the password of a login is set."""
+    variable = f"{PASSWORD_PREFIX}{login.upper()}"
+    return f"{variable}, or `{login}` in the file that {SECRETS_VARIABLE} names"
 
 
 Address = Path | PostgresAddress

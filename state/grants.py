@@ -10,11 +10,14 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from state import review_views
 from state.roles import ROLE_TABLE, DbRole, Grants
 
 PUBLIC = "PUBLIC"
 _EXPOSED = ("public", "private")
+_GRANTABLE = " WITH GRANT OPTION"
+_NO_LARGE_OBJECTS = "REVOKE ALL ON FUNCTION " + (
+    "lo_creat(int), lo_create(oid), lo_from_bytea(oid, bytea) FROM PUBLIC"
+)
 _VERSION = "TABLE public.alembic_version"
 
 
@@ -52,8 +55,10 @@ def held(connection: Connection) -> frozenset[Right]:
 
 def apply(connection: Connection) -> None:
     """Take every right away from everybody, and grant what the role table says."""
-    database = str(connection.exec_driver_sql("SELECT current_database()").scalar_one())
-    statements = [*_revocations(connection, database), *_granting(wanted(database))]
+    owner, database = connection.exec_driver_sql("SELECT current_user, current_database()").one()
+    # What the server brings along is the administrator's to take away, not the owner's.
+    taken = ["RESET ROLE", _NO_LARGE_OBJECTS, f'SET LOCAL ROLE "{owner}"']
+    statements = [*taken, *_revocations(connection, database), *_granting(wanted(database))]
     connection.exec_driver_sql("; ".join(statements))
 
 
@@ -94,9 +99,9 @@ def _rights(role: DbRole, grants: Grants, database: str) -> set[Right]:
         rights |= {Right(name, _table(table), privilege) for table in tables}
     if grants.views:
         rights.add(Right(name, "FUNCTION public.current_reviewer()", "EXECUTE"))
-        # The one view that is not read through a function of its own.
-        behind = set(grants.views) - {review_views.OWN_EPISODES.name}
-        rights |= {Right(name, f"FUNCTION private.{view}_rows()", "EXECUTE") for view in behind}
+        rights |= {
+            Right(name, f"FUNCTION private.{view}_rows()", "EXECUTE") for view in grants.views
+        }
     if role is DbRole.CURATOR:
         rights.add(Right(name, "SCHEMA private", "USAGE"))
         rights.add(Right(name, "TABLE private.reviewer_key", "SELECT"))
@@ -107,7 +112,7 @@ def _revocations(connection: Connection, database: str) -> list[str]:
     everybody = _everybody()
     schemas = ", ".join(_EXPOSED)
     revoked = [
-        f"REVOKE ALL ON {kind} IN SCHEMA {schemas} FROM {everybody}"
+        f"REVOKE ALL ON {kind} IN SCHEMA {schemas} FROM {everybody} CASCADE"
         for kind in ("ALL TABLES", "ALL SEQUENCES", "ALL ROUTINES")
     ]
     revoked.append(f"REVOKE ALL ON SCHEMA {schemas} FROM {everybody}")
@@ -117,7 +122,8 @@ def _revocations(connection: Connection, database: str) -> list[str]:
         right for right in held(connection) if right.role not in (PUBLIC, *map(login, DbRole))
     }
     revoked += [
-        f'REVOKE {right.privilege}{_listed([right.column])} ON {right.object} FROM "{right.role}"'
+        f"REVOKE {right.privilege.removesuffix(_GRANTABLE)}{_listed([right.column])} "
+        f'ON {right.object} FROM "{right.role}" CASCADE'
         for right in sorted(strangers)
     ]
     return revoked
@@ -154,7 +160,8 @@ WITH acls(kind, name, column_name, owner, acl) AS (
     || ')', '', proowner, coalesce(proacl, acldefault('f', proowner))
   FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace WHERE nspname = ANY(%(schemas)s)
 )
-SELECT coalesce(rolname, 'PUBLIC'), kind || ' ' || name, privilege_type, column_name
+SELECT coalesce(rolname, 'PUBLIC'), kind || ' ' || name,
+  privilege_type || CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END, column_name
 FROM acls, aclexplode(acl) LEFT JOIN pg_roles r ON r.oid = grantee
 WHERE grantee <> owner
 """

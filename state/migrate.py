@@ -1,5 +1,6 @@
 """Bring a database to the newest revision, and say where it stands."""
 
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -20,20 +21,21 @@ _SCRIPTS = Path(__file__).parent / "migrations"
 _HEAD = "head"
 _INIT = "Run `psychemme init` on the workspace to upgrade it."
 _UPGRADE = "Run `psychemme db upgrade` with the administrator's password."
+_PROVIDERS = {"b": "builtin", "i": "icu"}
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('psychemme upgrade'))"
 
 
 def upgrade(address: Address, revision: str = _HEAD) -> None:
     """Run every pending revision, and grant each role what the role table says.
 
-    A SQLite file is created where it is missing. Raises WorkspaceError where a PostgreSQL database
-    does not exist or sorts otherwise than by code point.
+    A SQLite file is created where it is missing. Raises WorkspaceError where a newer version made
+    the database, or a PostgreSQL one does not exist or sorts otherwise than by code point.
     """
     engine = open_owner(address)
     with engine.begin() as connection:
         if isinstance(address, PostgresAddress):
-            _refuse_collation(address, connection)
             connection.exec_driver_sql(_ONE_AT_A_TIME)
+        _refuse(address, connection)
         command.upgrade(_config(connection), revision)
         if isinstance(address, PostgresAddress) and revision == _HEAD:
             grants.apply(connection)
@@ -42,7 +44,7 @@ def upgrade(address: Address, revision: str = _HEAD) -> None:
 
 def head() -> str:
     """Return the newest revision."""
-    return str(ScriptDirectory(str(_SCRIPTS)).get_current_head())
+    return str(_scripts().get_current_head())
 
 
 def check(address: Address) -> None:
@@ -52,15 +54,21 @@ def check(address: Address) -> None:
     """
     engine = open_owner(address) if isinstance(address, Path) else _any_engine(address)
     with engine.execution_options(write=False).connect() as connection:
-        if isinstance(address, PostgresAddress):
-            _refuse_collation(address, connection)
-        current = _revision(connection)
+        current = _refuse(address, connection)
     engine.dispose()
     if current != head():
         raise WorkspaceError(
             f"{address} is at schema revision {current or 'none'}, this version needs {head()}.",
             _UPGRADE if isinstance(address, PostgresAddress) else _INIT,
         )
+
+
+def refuse_unfit(address: PostgresAddress) -> None:
+    """Raise WorkspaceError where no upgrade can make a Shared State of an existing database."""
+    engine = open_owner(address)
+    with engine.execution_options(write=False).connect() as connection:
+        _refuse(address, connection)
+    engine.dispose()
 
 
 def drift(address: Address) -> list[object]:
@@ -81,17 +89,30 @@ def collation_faults(connection: Connection) -> list[str]:
     faults = []
     if row[0] != "UTF8":
         faults.append(f"its encoding is {row[0]}, not UTF8")
-    if row[1] != "C" or row[2] != "c":
-        faults.append(f"its collation is {row[1]} (provider {row[2]}), not C: text sorts otherwise")
+    kept = [] if row[1] == "C" else [f"is {row[1]}, not C"]
+    if row[2] != "c":
+        kept.append(f"has the provider {_PROVIDERS.get(row[2], row[2])}, not libc")
+    if kept:
+        faults.append(f"its collation {' and '.join(kept)}: text sorts otherwise")
     return faults
 
 
-def _refuse_collation(address: Address, connection: Connection) -> None:
-    if faults := collation_faults(connection):
+def _refuse(address: Address, connection: Connection) -> str | None:
+    """Return the revision of a database, or raise WorkspaceError where it is of no use here."""
+    faults = [] if isinstance(address, Path) else collation_faults(connection)
+    if faults:
         raise WorkspaceError(
             f"{address} cannot hold a Shared State: {'; '.join(faults)}.",
             "Let `psychemme db init` create a database of another name.",
         )
+    current = _revision(connection)
+    known = (script.revision for script in _scripts().walk_revisions())
+    if current is not None and current not in known:
+        raise WorkspaceError(
+            f"{address} was made by a newer psychemme ({current}; this one knows up to {head()}).",
+            "Use that version.",
+        )
+    return current
 
 
 def _any_engine(address: PostgresAddress) -> Engine:
@@ -101,6 +122,11 @@ def _any_engine(address: PostgresAddress) -> Engine:
     known = (role for role in DbRole if role in address.passwords)
     # Where no password is known the engine says so.
     return open_engine(address, next(known, DbRole.CURATOR))
+
+
+@cache
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory(str(_SCRIPTS))
 
 
 def _revision(connection: Connection) -> str | None:

@@ -8,9 +8,11 @@ they belong to processes.
 
 import hashlib
 import json
+import math
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from sqlmodel import AutoString, SQLModel
 from psychemme.canonical import canonical_json
 from psychemme.episode import Value
 from psychemme.errors import WorkspaceError
+from psychemme.vocabulary import CandidateState, Capability, ClipStatus, Format, SetKind, VoteKind
 from state import migrate, review_tables, tables  # noqa: F401  (registers every table)
 from state.address import Address
 from state.engines import open_engine, open_owner
@@ -34,6 +37,19 @@ _LEFT_BEHIND = frozenset({"leases"})
 # Their rules, which no foreign key tells of: assigned, answered first, not closed yet.
 _LAST = ("blind_answers", "votes", "review_drafts", "review_closings")
 _ROWS_AT_ONCE = 100
+_WORDS: Mapping[tuple[str, str], type[StrEnum]] = {
+    ("clips", "status"): ClipStatus,
+    ("candidates", "capability"): Capability,
+    ("candidates", "format"): Format,
+    ("outcomes", "state"): CandidateState,
+    ("review_sets", "kind"): SetKind,
+    ("review_items", "format"): Format,
+    ("review_references", "capability"): Capability,
+    ("votes", "kind"): VoteKind,
+}
+"""Columns, by table, that hold a word of the vocabulary."""
+_AS_TYPED = "draft_json"
+"""The one column of JSON that is its writer's own affair."""
 
 Report = Callable[[int, int], None]
 """Called with the tables done and the tables there are."""
@@ -190,6 +206,8 @@ def _checked(root: Path) -> Manifest:
 def _manifest(root: Path) -> Manifest:
     path = root / MANIFEST
     try:
+        if path.is_symlink():
+            raise ValueError("a link")
         data = path.read_bytes()
         values = json.loads(data)
         if isinstance(values, dict) and values.get("format_version") != FORMAT_VERSION:
@@ -248,7 +266,7 @@ def _claim(connection: Connection, every: Sequence[Table]) -> None:
 
 def _fill(connection: Connection, table: Table, path: Path) -> None:
     with path.open("rb") as file:
-        rows = (_row(table, number, line) for number, line in enumerate(file, start=1))
+        rows = _in_order(table, file)
         while some := list(islice(rows, _ROWS_AT_ONCE)):
             try:
                 connection.execute(table.insert(), some)
@@ -259,6 +277,20 @@ def _fill(connection: Connection, table: Table, path: Path) -> None:
                     f"The database refuses a row of {path.name}: {reason}.",
                     "Nothing was imported; export it again.",
                 ) from None
+
+
+def _in_order(table: Table, lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    before: tuple[Any, ...] = ()
+    for number, line in enumerate(lines, start=1):
+        row = _row(table, number, line)
+        key = tuple(row[column.name] for column in table.primary_key)
+        if key < before:
+            raise WorkspaceError(
+                f"Line {number} of {_file_name(table.name)} is not in the order of an export.",
+                "Nothing was imported; export it again.",
+            )
+        before = key
+        yield row
 
 
 def _row(table: Table, number: int, line: bytes) -> dict[str, Any]:
@@ -277,7 +309,8 @@ def _row(table: Table, number: int, line: bytes) -> dict[str, Any]:
 
 def _fits(table: Table, row: dict[str, Any]) -> bool:
     return row.keys() == set(table.columns.keys()) and all(
-        _holds(table.columns[name], value) for name, value in row.items()
+        _holds(table.columns[name], value) and (value is None or _means(table.name, name, value))
+        for name, value in row.items()
     )
 
 
@@ -286,5 +319,16 @@ def _holds(column: Column[Any], value: object) -> bool:
         return bool(column.nullable)
     # SQLModel's text type names no Python type.
     kind = str if isinstance(column.type, AutoString) else column.type.python_type
-    in_range = not isinstance(value, int) or -(2**63) <= value < 2**63
-    return type(value) is kind and in_range
+    if type(value) is not kind:
+        return False
+    if isinstance(value, str):
+        return storable(value) == value
+    return math.isfinite(value) if isinstance(value, float) else -(2**63) <= value < 2**63
+
+
+def _means(table: str, column: str, value: Any) -> bool:  # noqa: ANN401
+    """Return whether a column of JSON, or of words, holds some; raises ValueError likewise."""
+    if column.endswith("_json") and column != _AS_TYPED:
+        json.loads(value)
+    words = _WORDS.get((table, column))
+    return words is None or value in set(words)

@@ -3,6 +3,8 @@
 import json
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +12,13 @@ from pydantic import SecretStr
 from sqlalchemy import Connection
 
 from psychemme.config import SECRETS_VARIABLE
-from psychemme.errors import ConfigError
-from state import grants, migrate
+from psychemme.errors import ConfigError, DatabaseAway, UserError, WorkspaceError
+from state import definitions, grants, migrate
 from state.address import Address, PostgresAddress
-from state.engines import open_owner
-from state.engines.postgres import OWNER, Driver, connect_admin
+from state.engines import open_owner, prove_logins
+from state.engines.postgres import KEY_TABLE, OWNER, Driver, connect_admin
 from state.roles import DbRole
+from state.scratch import create_database
 
 _MAINTENANCE = "postgres"
 _TRUSTED = ("rolsuper", "rolcreaterole", "rolcreatedb", "rolreplication", "rolbypassrls")
@@ -30,7 +33,22 @@ SELECT m.rolname, g.rolname
 FROM pg_auth_members JOIN pg_roles m ON m.oid = member JOIN pg_roles g ON g.oid = roleid
 WHERE m.rolname = ANY(%(names)s) OR (g.rolname = ANY(%(names)s) AND m.rolname <> session_user)
 """
-_MOST_SHOWN = 120
+_ABOVE = """
+SELECT rolname FROM pg_roles
+WHERE rolsuper AND rolcanlogin AND rolname <> session_user AND oid <> 10
+  AND rolname <> ALL(%(names)s)
+ORDER BY 1
+"""
+"""Superusers but the administrator and the one that the server was made with."""
+_SETTINGS = """
+SELECT coalesce(rolname, CASE WHEN setdatabase = 0 THEN 'every role' ELSE 'the database' END), one
+FROM pg_db_role_setting LEFT JOIN pg_roles r ON r.oid = setrole, unnest(setconfig) one
+WHERE (setrole = 0 OR rolname = ANY(%(names)s))
+  AND setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+ORDER BY 1, 2
+"""
+_KEY_DIGITS = 66
+"""Of a key of 32 bytes as PostgreSQL writes it."""
 _PASSWORD_BYTES = 24
 
 
@@ -38,7 +56,7 @@ def create(address: PostgresAddress) -> None:
     """Create the owner, the logins and the database where they are missing.
 
     Passwords become those of `address`. Raises ConfigError where a login is to be created and has
-    none.
+    none, WorkspaceError where the database is there and cannot be used; no login is changed then.
     """
     with connect_admin(address, _MAINTENANCE) as admin:
         present = {row[0] for row in admin.execute("SELECT rolname FROM pg_roles")}
@@ -46,26 +64,25 @@ def create(address: PostgresAddress) -> None:
         if OWNER not in present:
             _run(admin, f"CREATE ROLE {OWNER} NOLOGIN")
         _run(admin, f'GRANT {OWNER} TO "{address.admin}"')
+        is_there = _is_there(admin, address)
         for role in DbRole:
             name = grants.login(role)
             if name not in present:
                 _run(admin, f"CREATE ROLE {name} LOGIN NOINHERIT")
             if role in address.passwords:
                 _set_password(admin, name, address.password(role))
-        there = "SELECT 1 FROM pg_database WHERE datname = %s"
-        if admin.execute(there, (address.database,)).fetchone() is None:
-            _run(
-                admin,
-                f'CREATE DATABASE "{address.database}" OWNER {OWNER} TEMPLATE template0 '
-                "ENCODING 'UTF8' LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C'",
-            )
+        if not is_there:
+            create_database(admin, address.database)
 
 
-def write_passwords(address: PostgresAddress, path: Path) -> PostgresAddress:
-    """Make the passwords of roles that `address` lacks, write all to a new file, return both.
+@contextmanager
+def write_passwords(address: PostgresAddress, path: Path) -> Iterator[PostgresAddress]:
+    """Make the passwords of roles that `address` lacks, write all to a new file, yield both.
 
-    Raises ConfigError where `path` exists.
+    The file is removed where what is done with them fails. Raises ConfigError where `path` exists
+    or has no folder, or the administrator's password is refused; nothing is written then.
     """
+    connect_admin(address, _MAINTENANCE).close()
     made = {role: SecretStr(secrets.token_urlsafe(_PASSWORD_BYTES)) for role in DbRole}
     complete = replace(address, passwords=made | dict(address.passwords))
     # A TOML string is written as JSON's is.
@@ -78,42 +95,112 @@ def write_passwords(address: PostgresAddress, path: Path) -> PostgresAddress:
         raise ConfigError(
             f"{path} exists.", f"Name a new file, or use it: set {SECRETS_VARIABLE}={path}."
         ) from None
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.writelines(lines)
-    return complete
+    except (FileNotFoundError, NotADirectoryError):
+        raise ConfigError(
+            f"{path.parent} is no folder.", "Make it, or name a file in another one."
+        ) from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.writelines(lines)
+        yield complete
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def faults(address: Address) -> list[str]:
-    """Return what is wrong with the schema of a database, its logins and their rights.
+    """Return what is wrong with the objects of a database, its logins and their rights.
 
     Raises WorkspaceError where it is of another revision, or sorts otherwise than by code point.
     """
     migrate.check(address)
-    found = [f"schema: {one}"[:_MOST_SHOWN] for one in migrate.drift(address)]
     if isinstance(address, Path):
-        return found
+        return definitions.faults(address)
+    found = _password_faults(address)
     engine = open_owner(address)
     with engine.execution_options(write=False).connect() as connection:
-        found += [*_login_faults(connection), *_right_faults(connection, address.database)]
+        missing = _missing_roles(connection)
+        found += [*missing, *_login_faults(connection), *_server_faults(connection)]
+        found += [*_right_faults(connection, address.database), *_key_faults(connection)]
     engine.dispose()
+    # Without every role there is no database to compare with.
+    return found if missing else definitions.faults(address) + found
+
+
+def _is_there(admin: Driver, address: PostgresAddress) -> bool:
+    """Return whether the database exists; raises WorkspaceError where it cannot be used."""
+    asked = "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = %s"
+    row = admin.execute(asked, (address.database,)).fetchone()
+    if row is None:
+        return False
+    if row[0] != OWNER:
+        raise WorkspaceError(
+            f"{address} exists and belongs to {row[0]}, not to {OWNER}.",
+            "Name another database; or, if this one is meant, run on the server "
+            f'`ALTER DATABASE "{address.database}" OWNER TO {OWNER};` and then the same again.',
+        )
+    migrate.refuse_unfit(address)
+    return True
+
+
+def _password_faults(address: PostgresAddress) -> list[str]:
+    """Return which of the passwords that are known here the server refuses."""
+    found = []
+    for login in address.passwords:
+        try:
+            prove_logins(address, [login])
+        except DatabaseAway:
+            raise
+        except UserError as fault:
+            found.append(str(fault))
     return found
 
 
+def _role_names() -> list[str]:
+    return [OWNER, *map(grants.login, DbRole)]
+
+
+def _missing_roles(connection: Connection) -> list[str]:
+    present = set(connection.exec_driver_sql("SELECT rolname FROM pg_roles").scalars())
+    return [f"the role {name} does not exist" for name in _role_names() if name not in present]
+
+
 def _login_faults(connection: Connection) -> list[str]:
-    names = [OWNER, *map(grants.login, DbRole)]
+    names = _role_names()
     attributes = ", ".join(_TRUSTED)
     roles = connection.exec_driver_sql(
         f"SELECT rolname, rolcanlogin, {attributes} FROM pg_roles WHERE rolname = ANY(%s)",  # noqa: S608
         (names,),
     ).mappings()
-    of = {row["rolname"]: row for row in roles}
-    found = [f"the role {name} does not exist" for name in names if name not in of]
-    for name, row in of.items():
+    found = list[str]()
+    for row in roles:
+        name = row["rolname"]
         found += [f"{name} has the attribute {a}" for a in _TRUSTED if row[a]]
         if row["rolcanlogin"] != (name != OWNER):
             found.append(f"{name} {'can' if row['rolcanlogin'] else 'cannot'} log in")
     members = connection.exec_driver_sql(_MEMBERS, {"names": names})
     return found + [f"{member} is a member of {group}" for member, group in members]
+
+
+def _server_faults(connection: Connection) -> list[str]:
+    """Return who is above every right, and what is set for our logins beside what they ask for."""
+    names = _role_names()
+    logins = connection.exec_driver_sql(_ABOVE, {"names": names}).scalars()
+    settings = connection.exec_driver_sql(_SETTINGS, {"names": names})
+    return [
+        *(f"{name} is a superuser who can log in" for name in logins),
+        *(f"{who} has a setting of its own: {setting}" for who, setting in settings),
+    ]
+
+
+def _key_faults(connection: Connection) -> list[str]:
+    there = connection.exec_driver_sql(f"SELECT to_regclass('{KEY_TABLE}')").scalar_one()
+    if there is None:
+        return []
+    query = f"SELECT to_jsonb(k) ->> 'key' FROM {KEY_TABLE} k"  # noqa: S608
+    keys = connection.exec_driver_sql(query).scalars()
+    whole = [key for key in keys if len(key or "") >= _KEY_DIGITS]
+    return [] if len(whole) == 1 else [f"{KEY_TABLE} holds {len(whole)} keys, not one"]
 
 
 def _right_faults(connection: Connection, database: str) -> list[str]:

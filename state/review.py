@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, Table, select
 from sqlmodel import SQLModel
 
-from psychemme.canonical import canonical_json, now
+from psychemme.canonical import canonical_json, now, strict_json
 from psychemme.episode import Value
 from psychemme.errors import AnswerFirst, ItemClosed, NotAssigned, VotedMeanwhile
 from psychemme.items import Cue
@@ -174,7 +174,7 @@ def as_value(row: Row, kind: type[V], **parsed: object) -> V:
 def as_vote(row: Row) -> Vote:
     """Return a row of votes as a value."""
     given = {str(verdict): row[verdict] for verdict in Verdict if row[verdict] is not None}
-    return as_value(row, Vote, verdicts=given, reasons=json.loads(row["reasons_json"]))
+    return as_value(row, Vote, verdicts=given, reasons=strict_json(row["reasons_json"]))
 
 
 def read_vote(row: Row) -> tuple[Vote, str]:

@@ -1,6 +1,5 @@
 """Versions under review with everything done to them, read for curators."""
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, func, select
 from sqlmodel import SQLModel
 
+from psychemme.canonical import strict_json
 from psychemme.items import Option
 from psychemme.vocabulary import Closing
 from state import read
@@ -128,7 +128,7 @@ def _version(
 
 def _answer(row: Row, form: str, options: Sequence[Option]) -> BlindAnswer:
     """Return a row as an answer; raises ValueError where it answers no question of this form."""
-    answer = as_value(row, BlindAnswer, answer=json.loads(row["answer_json"]))
+    answer = as_value(row, BlindAnswer, answer=strict_json(row["answer_json"]))
     given, ids = answer.answer, {option.id for option in options}
     chosen = {given} if isinstance(given, str) else set(given)
     if not chosen or (not chosen <= ids if ids else not isinstance(given, str)):

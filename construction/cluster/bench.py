@@ -31,7 +31,10 @@ from psychemme.media.blobs import BlobStore
 from psychemme.media.clip_files import clip_file
 from psychemme.media.prepare import PreparedClip
 from psychemme.media.settings import MediaSettings, resolve_asr
+from psychemme.vocabulary import AgentRole
 from state.clips import ClipStore
+from state.engines import prove_logins
+from state.roles import DbRole
 from state.runs import RunStore
 
 
@@ -81,6 +84,10 @@ class Bench:
         except PsychemmeError as fault:
             return report(fault)
         return {}
+
+    def prove_logins(self) -> None:
+        """Raise ConfigError where a password that a unit needs is missing or refused."""
+        prove_logins(Workspace(self.root).database, (DbRole.CURATOR, *AgentRole))
 
     async def measure(self, order: str, clip_id: str, path: str, sha256: str) -> Mapping[str, str]:
         """Return a prepared clip as JSON, or the fault that stopped it."""
@@ -203,9 +210,15 @@ async def halt(lease: str, dask_worker: Any) -> None:  # noqa: ANN401 - Dask is 
     bench_of(dask_worker).halt(lease)
 
 
-async def clear(dask_worker: Any) -> None:  # noqa: ANN401
-    """End whatever an earlier coordinator left on a worker."""
-    await bench_of(dask_worker).clear()
+async def make_ready(dask_worker: Any) -> Mapping[str, str]:  # noqa: ANN401
+    """End whatever an earlier coordinator left on a worker, and prove its logins; as `work`."""
+    bench = bench_of(dask_worker)
+    await bench.clear()
+    try:
+        await asyncio.to_thread(bench.prove_logins)
+    except PsychemmeError as fault:
+        return report(fault)
+    return {}
 
 
 def bench_of(worker: Any) -> Bench:  # noqa: ANN401

@@ -13,6 +13,8 @@ from construction.cluster import bench
 from construction.cluster.account import Account
 from construction.cluster.needs import require_address
 from construction.cluster.orders import clips_written, raise_reported, written
+from construction.cluster.quiet import keep_quiet_of_losses
+from construction.cluster.reach import greet, unless_stopped
 from construction.endpoints import limits_of, places_of, spent_before
 from construction.generate import Work
 from construction.plan import EpisodeLimits
@@ -27,8 +29,10 @@ from psychemme.media.prepare import PreparedClip
 from psychemme.media.settings import MediaSettings, resolve_asr
 from state.values import ClipRecord
 
-_CONNECT_S = 20
+_CONNECT_S = 10
 _HIRE_S = 30
+
+keep_quiet_of_losses()
 
 
 @asynccontextmanager
@@ -37,14 +41,16 @@ async def open_crew(
 ) -> AsyncIterator[tuple[Work, int]]:
     """Yield the work of a cluster on `job`, and how many candidates it takes at once.
 
-    Raises RunError where the scheduler or its workers cannot be reached.
+    Raises RunError where the scheduler or its workers cannot be reached, Stopped where `stop` is
+    set before they are.
     """
     cards, models = load_cards(workspace.root), models_of(job.settings)
     limits = limits_of(models, job.settings, cards)
     places, spent = places_of(models, job.settings, cards), spent_before(job.spending)
     order = written(job, _marker(workspace, job.settings, job.lease))
-    async with _connected(address) as client:
-        await client.run(bench.clear)
+    async with _connected(address, stop) as client:
+        for worker, outcome in (await client.run(bench.make_ready)).items():
+            raise_reported(outcome, worker)
         account = Account(job.lease, client.id, places, limits, job.spending.budget, spent)
         await client.register_plugin(account)
         # A candidate makes one call at a time, so this many keep what every endpoint bears at once.
@@ -65,6 +71,7 @@ def open_measuring(
     model = resolve_asr(MediaSettings(asr=settings.asr), workspace.blobs / "models")
     order = clips_written(settings, limits, model, _marker(workspace, settings, token_hex(16)))
     with _reached(address):
+        asyncio.run(greet(address, _CONNECT_S))
         client = Client(  # type: ignore[no-untyped-call]
             address, timeout=_CONNECT_S, set_as_default=False
         )
@@ -89,15 +96,16 @@ def open_measuring(
 
 
 @asynccontextmanager
-async def _connected(address: str) -> AsyncIterator[Client]:
+async def _connected(address: str, stop: asyncio.Event) -> AsyncIterator[Client]:
     require_address(address)
     with _reached(address):
+        await unless_stopped(stop, greet(address, _CONNECT_S))
         client = await Client(  # type: ignore[no-untyped-call]
             address, asynchronous=True, timeout=_CONNECT_S, set_as_default=False
         )
     async with client:
         with _staffed(address):
-            await client.wait_for_workers(1, timeout=_HIRE_S)
+            await unless_stopped(stop, client.wait_for_workers(1, timeout=_HIRE_S))
         yield client
 
 

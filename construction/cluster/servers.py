@@ -16,12 +16,15 @@ from distributed import Scheduler, Security, Worker
 
 from construction.cluster.bench import Bench, BenchPlugin
 from construction.cluster.needs import is_loopback, require_address, require_trust
+from construction.cluster.quiet import keep_quiet_of_losses
+from construction.cluster.reach import greet, unless_stopped
 from psychemme.errors import ConfigError, RunError
 
 _WAIT_S = 30
 """How long a worker waits for its scheduler."""
 
 logging.getLogger("distributed").setLevel(logging.WARNING)
+keep_quiet_of_losses()
 # A worker holds stores and clients, and no data that could be moved to disk.
 dask.config.set(
     {
@@ -86,11 +89,13 @@ async def serve_worker(
             f"A worker on {host} cannot be reached from the scheduler at {address}.",
             "Name this machine's own address with --host.",
         )
-    worker = _worker(address, root, host, port, concurrency, _security(host, is_trusted))
+    bench, security = Bench(root), _security(host, is_trusted)
     with _started(host, port, address):
-        await worker
+        await unless_stopped(stop, greet(address, _WAIT_S))
+        worker = await _worker(address, bench, host, port, concurrency, security)
     ready(worker.address)
-    await _until(worker, stop)
+    await _until(worker, bench, stop)
+    await bench.clear()
     if not stop.is_set():
         raise RunError(
             f"The scheduler at {address} is gone.",
@@ -99,7 +104,7 @@ async def serve_worker(
 
 
 def _worker(
-    address: str, root: Path, host: str, port: int, concurrency: int, security: Security
+    address: str, bench: Bench, host: str, port: int, concurrency: int, security: Security
 ) -> Any:  # noqa: ANN401 - Dask is not typed
     return _Worker(
         address,
@@ -111,16 +116,16 @@ def _worker(
         protocol=_scheme(security),
         death_timeout=_WAIT_S,
         memory_limit=0,
-        plugins=(BenchPlugin(Bench(root)),),
+        plugins=(BenchPlugin(bench),),
     )
 
 
-async def _until(worker: Any, stop: asyncio.Event) -> None:  # noqa: ANN401
+async def _until(worker: Any, bench: Bench, stop: asyncio.Event) -> None:  # noqa: ANN401
     """Wait for `stop`, then hand open units to the other workers; or for the worker's own end."""
     ends = [asyncio.ensure_future(stop.wait()), asyncio.ensure_future(worker.finished())]
     await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     if stop.is_set():
-        await worker.plugins[BenchPlugin.name].bench.leave()
+        await bench.leave()
         await worker.close_gracefully(reason="asked to stop")
         await worker.finished()
     for end in ends:

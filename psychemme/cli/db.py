@@ -1,5 +1,6 @@
 """`psychemme db init|upgrade|check`."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,11 +40,12 @@ def init(
             f"The Shared State of this workspace is the file {address}.",
             'Set `database` to "postgresql://host:port/name" for one on a server.',
         )
-    if write_secrets is not None:
-        address = provision.write_passwords(address, write_secrets)
+    written = provision.write_passwords(address, write_secrets) if write_secrets else None
+    with written or nullcontext(address) as complete:
+        provision.create(complete)
+        migrate.upgrade(complete)
+    if write_secrets:
         out.print(f"Passwords of the roles: {plain(str(write_secrets))}", soft_wrap=True)
-    provision.create(address)
-    migrate.upgrade(address)
     out.print(f"Database ready: {plain(str(address))}", soft_wrap=True)
 
 
@@ -61,10 +63,18 @@ def upgrade(workspace: WorkspaceOption = None) -> None:
 def check(
     workspace: WorkspaceOption = None,
     attack: Annotated[
-        bool, typer.Option("--attack", help="Attack a copy of the schema as every role as well.")
+        bool,
+        typer.Option(
+            "--attack",
+            help="Attack databases made afresh beside it as every role as well, and read each "
+            "secret column of this one.",
+        ),
     ] = False,
 ) -> None:
-    """Look at revision, schema, sorting, roles and rights; name every fault and exit 1."""
+    """Look at revision, sorting, roles and rights, and compare every rule with a new database's.
+
+    Names every fault and exits 1.
+    """
     from psychemme.release.faults import counted
     from state import provision
 

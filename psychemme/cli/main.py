@@ -2,6 +2,7 @@
 
 from psychemme.cli import (  # noqa: F401
     agreement,
+    audit,
     candidates,
     clips,
     cluster,
@@ -16,9 +17,11 @@ from psychemme.cli import (  # noqa: F401
     export,
     freeze,
     generate,
+    import_items,
     init,
     judge,
     judges,
+    leakage,
     models,
     prepare,
     release,
@@ -27,6 +30,7 @@ from psychemme.cli import (  # noqa: F401
     review_serve,
     reviewers,
     score,
+    screen,
     verify,
 )
 from psychemme.cli.app import app, run_app

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import Field, JsonValue, ValidationError, model_validator
+from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
 from psychemme.canonical import digest
+from psychemme.config import without_secrets
 from psychemme.episode import Value
 from psychemme.errors import ConfigError
 
@@ -126,6 +127,8 @@ class ModelCard(Value):
     limits: CardLimits = CardLimits()
     notes: str = ""
     is_generic: bool = False
+
+    _names_no_key = field_validator("base_url")(without_secrets)
 
     @property
     def hash(self) -> str:

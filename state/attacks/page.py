@@ -23,7 +23,9 @@ what is secret from it and in nothing else: other texts, other numbers, more or 
 statement of the catalogue (`state/attacks/`) runs on both. It leaks where what came back differs
 in any way (rows, counts, messages, notices, plans), where a row or a rule is changed that may not
 be, or where it did what is never allowed. `psychemme db check --attack` does this beside any
-workspace, and reads each secret column of the workspace itself.
+workspace, on databases made afresh, and reads each secret column of the workspace itself. That the
+workspace has the rules that were attacked, `psychemme db check` finds by comparing every table,
+view, function and trigger with those of a new database.
 
 ## Attacks
 """
@@ -38,11 +40,14 @@ _LIMITS = """
 ## What is not claimed
 
 - PostgreSQL tells every login how much there is: sizes of tables, rows ever written, objects and
-  their columns, who is connected. Not what a row holds, nor whose it is.
-- A role on PostgreSQL can hold an advisory lock, end its own role's connections, notify listeners
-  or change its own password: that denies service and shows nothing.
-- Two agents that conspire have other ways to tell each other something, such as the question
-  itself.
+  their columns, which role is connected and that a reviewer writes. Not what a row holds, nor whose
+  it is.
+- A role on PostgreSQL can hold an advisory lock, end its own role's connections, notify listeners,
+  or change its own password, its own settings and what others may do with objects it makes, of
+  which it makes none: that denies service and shows nothing. `db check` names such a setting.
+- Where the administrator is no superuser, PostgreSQL lets every login make large objects: a place
+  to leave a note. `db check` names each.
+- Two agents that conspire can tell each other something, by such settings or the question itself.
 - How long a statement takes is not measured.
 - SQLite isolates whoever uses the engines of `state/engines/`; code that opens the file by
   itself, or takes the driver's connection apart, is outside.

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
@@ -33,8 +32,24 @@ UNION ALL SELECT rolname, to_jsonb(r)::text, NULL, NULL FROM pg_roles r
   WHERE rolname LIKE 'psychemme%%'
 UNION ALL SELECT roleid::text, member::text, NULL, NULL FROM pg_auth_members
 UNION ALL SELECT oid::text, NULL, NULL, NULL FROM pg_largeobject_metadata
+UNION ALL SELECT defaclrole::text, defaclobjtype::text, defaclacl::text, NULL FROM pg_default_acl
+UNION ALL SELECT setrole::text, setdatabase::text, setconfig::text, NULL FROM pg_db_role_setting
 ORDER BY 1, 2, 3, 4
 """
+_SAID = (
+    "severity_nonlocalized",
+    "sqlstate",
+    "message_primary",
+    "message_detail",
+    "message_hint",
+    "statement_position",
+    "context",
+    "schema_name",
+    "table_name",
+    "column_name",
+    "datatype_name",
+    "constraint_name",
+)
 _TABLES = """
 SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tableowner = current_user
 ORDER BY 1
@@ -44,12 +59,11 @@ ORDER BY 1
 @contextmanager
 def blanks(address: PostgresAddress) -> Iterator["Blank"]:
     """Give blank databases on the server of `address`; they are dropped at the end."""
-    from state import grants, migrate, provision
+    from state import grants, migrate
     from state.engines.postgres import OWNER, connect_admin
+    from state.scratch import drop_database, scratch_database
 
-    first = replace(address, database=f"psychemme_attack_{token_hex(4)}")
-    made = [first]
-    numbers = count()
+    made, numbers = list[PostgresAddress](), count()
 
     def blank() -> PostgresAddress:
         made.append(replace(first, database=f"{first.database}_{next(numbers)}"))
@@ -58,15 +72,13 @@ def blanks(address: PostgresAddress) -> Iterator["Blank"]:
             admin.execute(statement.encode())
         return made[-1]
 
-    with connect_admin(address, _MAINTENANCE) as admin:
+    with scratch_database(address) as first, connect_admin(address, _MAINTENANCE) as admin:
+        migrate.upgrade(first)
         try:
-            provision.create(first)
-            migrate.upgrade(first)
             yield blank
         finally:
             for one in made:
-                drop = f"DROP DATABASE IF EXISTS {one.database} WITH (FORCE)"
-                admin.execute(drop.encode())
+                drop_database(admin, one.database)
 
 
 def run(connection: Connection, attack: "Attack") -> Outcome:
@@ -77,8 +89,13 @@ def run(connection: Connection, attack: "Attack") -> Outcome:
     driver = connection.connection.driver_connection
     if not isinstance(driver, psycopg.Connection):
         raise TypeError(f"no PostgreSQL connection: {driver!r}")
-    name, notices = driver.info.dbname, list[psycopg.errors.Diagnostic]()
-    driver.add_notice_handler(notices.append)
+    name, notices = driver.info.dbname, list[str]()
+
+    def hear(notice: psycopg.errors.Diagnostic) -> None:
+        # What a notice says is gone once the statement's result is.
+        notices.append(_all_of(notice))
+
+    driver.add_notice_handler(hear)
     is_undone = False
     try:
         rows = _alone(driver, attack.sql) if attack.alone else _rows(driver, attack.sql)
@@ -89,13 +106,13 @@ def run(connection: Connection, attack: "Attack") -> Outcome:
         said, is_refused = (_all_of(error.diag), str(error)), True
         is_undone = ";" not in attack.sql and not attack.alone
     finally:
-        driver.remove_notice_handler(notices.append)
+        driver.remove_notice_handler(hear)
         transaction.rollback()
         if not is_undone:
             # What a statement left in the session does not meet the next one.
             connection.invalidate()
     # The names of the two databases differ, and are no secret.
-    told = repr((said, list(map(_all_of, notices))))
+    told = repr((said, notices))
     return Outcome(is_refused, told.replace(name, "this"))
 
 
@@ -134,5 +151,4 @@ def _alone(driver: "psycopg.Connection[Any]", sql: str) -> list[object]:
 
 def _all_of(said: "psycopg.errors.Diagnostic") -> str:
     """Return everything that the server says with an error or a notice."""
-    names = ("sqlstate", "message_primary", "message_detail", "message_hint", "context")
-    return repr([getattr(said, name) for name in names])
+    return repr([getattr(said, name) for name in _SAID])

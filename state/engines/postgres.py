@@ -9,6 +9,7 @@ reviewer's own role cannot read; `current_reviewer()` believes no other.
 """
 
 import hashlib
+import hmac
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from psycopg import IsolationLevel
 from sqlalchemy import Connection, Engine, create_engine, event
 
 from psychemme.errors import ConfigError, DatabaseAway, UserError, WorkspaceError
-from state.address import ADMIN, PostgresAddress
+from state.address import ADMIN, PostgresAddress, place_of
 from state.engines.acting import actor
 from state.engines.text import keep_storable, storable
 from state.roles import ROLE_TABLE, DbRole
@@ -26,7 +27,7 @@ OWNER = "psychemme_owner"
 """The role that owns everything and cannot log in."""
 KEY_TABLE = "private.reviewer_key"
 _WRITERS = 0x70737963
-"""The advisory lock of all writers; a reviewer's own is the pair of it and the reviewer."""
+"""The advisory lock of all writers; a reviewer's own adds a number that hides who."""
 _CONNECT_TIMEOUT = 10
 _IDLE_SECONDS = 60
 """A client that is suspended in a transaction holds its locks no longer."""
@@ -72,6 +73,11 @@ def connect_admin(address: PostgresAddress, database: str) -> Driver:
     return _connect(address, ADMIN, database, autocommit=True)
 
 
+def prove_login(address: PostgresAddress, login: str) -> None:
+    """Log in once; raises ConfigError where the password is missing or refused."""
+    _connect(address, login, address.database).close()
+
+
 def _open(address: PostgresAddress, login: str, opening: Opening, **options: Any) -> Engine:  # noqa: ANN401
     engine = create_engine(
         "postgresql+psycopg://",
@@ -112,10 +118,10 @@ def _sign_as_actor(key: bytes) -> Opening:
         if writes:
             _run(
                 driver,
-                "SELECT pg_advisory_xact_lock_shared(%s), pg_advisory_xact_lock(%s, hashtext(%s))",
+                "SELECT pg_advisory_xact_lock_shared(%s), pg_advisory_xact_lock(%s, %s)",
                 _WRITERS,
                 _WRITERS,
-                reviewer,
+                lock_number(key, reviewer),
             )
 
     return sign
@@ -125,6 +131,15 @@ def signature(key: bytes, backend: int, reviewer: str) -> str:
     """Return what says that `reviewer` acts in the server process `backend` (hex SHA-256)."""
     inner = hashlib.sha256(key + f"{backend}|{reviewer}".encode()).digest()
     return hashlib.sha256(key + inner).hexdigest()
+
+
+def lock_number(key: bytes, reviewer: str) -> int:
+    """Return the lock of a reviewer's writes (32 bits), of which logins see that it is held.
+
+    Only who has the key can tell whose it is.
+    """
+    digest = hmac.digest(key, f"lock|{reviewer}".encode(), hashlib.sha256)
+    return int.from_bytes(digest[:4], signed=True)
 
 
 def _reviewer_key(address: PostgresAddress) -> bytes:
@@ -164,9 +179,9 @@ def _explained(address: PostgresAddress, login: str, said: str) -> UserError:
     """Return why the server let `login` not in, from what the driver `said`."""
     user = address.user(login)
     if "password authentication failed" in said or "no password" in said:
+        again = "" if login == ADMIN else "; or set it on the server again with `psychemme db init`"
         return ConfigError(
-            f"{address} refuses the password of {user}.",
-            "Correct it, or set it on the server again with `psychemme db init`.",
+            f"{address} refuses the password of {user}.", f"Correct {place_of(login)}{again}."
         )
     if "does not exist" in said and "role" not in said:
         return WorkspaceError(
@@ -176,7 +191,7 @@ def _explained(address: PostgresAddress, login: str, said: str) -> UserError:
         return WorkspaceError(
             f"{address} does not let {user} in.", "Run `psychemme db init` to create its roles."
         )
-    reason = said.strip().splitlines()[-1].strip() if said.strip() else "no reason given"
+    reason = said.strip().rpartition("\n")[2].strip().rstrip(".?!:") or "no reason given"
     return DatabaseAway(
         f"{address} cannot be reached: {reason}.",
         "Check the setting `database`, and that the server runs and takes connections; then run "

@@ -44,6 +44,7 @@ _FUNCTIONS = frozenset(
     }
 )
 _RULES = frozenset({"votes_rules", "blind_answers_rules"})
+_RULE_FUNCTIONS = frozenset({"glob", "length", "replace"})
 _STAMPS = frozenset({"votes_stamp", "blind_answers_stamp"})
 """Triggers: what they ask of JSON, and what they correct, no statement may."""
 _STAMPED = frozenset({"committed_at", "is_unblinded"})
@@ -104,6 +105,10 @@ def open_owner(path: Path) -> Engine:
     return _open(path, None)
 
 
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace")
+
+
 def open_unchanging(path: Path) -> Engine:
     """Return an engine that reads a database nobody can write, as on a read-only disk."""
     url = f"sqlite:///file:{quote(str(path))}?mode=ro&immutable=1&uri=true"
@@ -125,6 +130,9 @@ def authorizer(role: DbRole) -> Authorizer:
         allowed = (
             action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_TRANSACTION)
             or (action == sqlite3.SQLITE_FUNCTION and second in _FUNCTIONS)
+            or (
+                action == sqlite3.SQLITE_FUNCTION and source in _RULES and second in _RULE_FUNCTIONS
+            )
             or (action == sqlite3.SQLITE_UPDATE and source in _STAMPS and second in _STAMPED)
             or (action == sqlite3.SQLITE_READ and source in _RULES and first in _JSON_TABLES)
             or (
@@ -186,6 +194,8 @@ def _open(path: Path, role: DbRole | None) -> Engine:
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
         connection.isolation_level = None
+        # What is no UTF-8, which a statement may write, must not end everybody's reading.
+        connection.text_factory = _text
         # Never NULL for a reviewer's role, so that nobody is not mistaken for the curator.
         acts = actor if is_reviewer else (lambda: None)
         connection.create_function("current_reviewer", 0, acts)

@@ -1,6 +1,8 @@
 """`psychemme db`: from an empty server to a workspace on it, and what it says when it cannot."""
 
 import os
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from typer.testing import CliRunner
 from psychemme.cli.main import app
 from psychemme.config import load_settings
 from psychemme.errors import ConfigError, WorkspaceError
-from state import grants, provision
+from state import grants, migrate, provision
 from state.address import PostgresAddress, address_of
 from state.engines.postgres import connect_admin
 from tests.support.commands import run
@@ -71,9 +73,55 @@ def test_a_missing_database_names_the_next_step(root: Path, named: PostgresAddre
     with pytest.raises(
         WorkspaceError, match=r"does not exist on its.*psychemme db init"
     ) as refusal:
-        verb(root, "init", **environment(named))
+        verb(root / "w", "init", **environment(named))
+    assert not (root / "w").exists()
     for password in PASSWORDS.values():
         assert password.get_secret_value() not in str(refusal.value)
+
+
+def test_a_newer_database_is_refused_by_every_verb(root: Path) -> None:
+    address = fresh_database()
+    verb(root / "w", "init")
+    newer = "UPDATE alembic_version SET version_num = '0099'"
+    with connect_admin(address, address.database) as driver:
+        driver.execute(newer.encode())
+    with closing(sqlite3.connect(root / "w" / "state.db")) as file, file:
+        file.execute(newer)
+    everywhere = ("init", "db upgrade", "db check", "clips list")
+    for variables, verbs in (({}, everywhere), (environment(address), (*everywhere, "db init"))):
+        for words in verbs:
+            with pytest.raises(WorkspaceError, match="newer psychemme"):
+                verb(root / "w", *words.split(), **variables)
+
+
+def test_a_failed_db_init_leaves_no_file(
+    root: Path, named: PostgresAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = root / "made.toml"
+    words = ("db", "init", "--write-secrets")
+    admin = environment(named, "admin")
+    wrong = admin | {"PSYCHEMME_DATABASE_PASSWORD_ADMIN": SECRET}
+    with pytest.raises(ConfigError, match=r"password of postgres.*PASSWORD_ADMIN"):
+        verb(root, *words, str(secrets), **wrong)
+    with pytest.raises(ConfigError, match="nowhere is no folder"):
+        verb(root, *words, str(root / "nowhere" / "made.toml"), **admin)
+
+    def fail(*_: object) -> None:
+        raise WorkspaceError("No.", "Never.")
+
+    monkeypatch.setattr(provision, "create", lambda _: None)
+    monkeypatch.setattr(migrate, "upgrade", fail)
+    with pytest.raises(WorkspaceError, match="Never"):
+        verb(root, *words, str(secrets), **admin)
+    assert not list(root.iterdir())
+
+
+def test_check_tries_each_password(root: Path) -> None:
+    known = environment(fresh_database())
+    known["PSYCHEMME_DATABASE_PASSWORD_ANSWER"] = SECRET
+    found = verb(root, "db", "check", **known)
+    assert "refuses the password of psychemme_answer" in found
+    assert "1 fault.\nexit 1" in found
 
 
 def test_roles_to_create_need_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,6 +145,11 @@ def test_a_fault_of_the_server_is_not_one_of_a_file(tmp_path: Path) -> None:
 def test_a_workspace_on_a_file_has_a_check_and_no_init(root: Path) -> None:
     verb(root, "init")
     assert "no faults.\nexit 0" in verb(root, "db", "check")
+    with closing(sqlite3.connect(root / "state.db")) as file:
+        file.execute("DROP TRIGGER steps_own")
+    found = verb(root, "db", "check")
+    assert found.startswith("missing: trigger steps_own on steps\n")
+    assert "1 fault.\nexit 1" in found
     with pytest.raises(WorkspaceError, match="Set `database`"):
         verb(root, "db", "init")
 

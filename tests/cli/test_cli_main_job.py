@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from psychemme.canonical import digest
 from tests.support.commands import read, run
 
 CANDIDATE_KEYS = {
@@ -88,6 +89,20 @@ def test_one_seed_gives_the_same_bytes(generated: Path, workspace: Path) -> None
 def test_another_seed_gives_other_candidates(generated: Path, workspace: Path) -> None:
     run(workspace, "generate", "--model", "signal", "--count", "40", "--seed", "7")
     assert read(workspace, "candidates", "list") != read(generated, "candidates", "list")
+
+
+def test_ids_tell_nothing_without_the_shuffle_key(generated: Path, workspace: Path) -> None:
+    (workspace / "shuffle.key").write_text("17" * 32)
+    run(workspace, "generate", "--model", "signal", "--count", "6")
+    found, others = read(workspace, "candidates", "list"), read(generated, "candidates", "list")
+    assert {one["id"] for one in found}.isdisjoint(one["id"] for one in others)
+    # As the Answer Agent's role could try: it reads id, episode and format.
+    tried = {
+        digest([42, pick, one["episode_id"], one["capability"], one["format"]])[:16]
+        for one in (*found, *others)
+        for pick in range(40)
+    }
+    assert tried.isdisjoint(one["id"] for one in (*found, *others))
 
 
 def test_a_second_run_says_resume_or_fresh(generated: Path) -> None:

@@ -1,7 +1,8 @@
 import pytest
 
-from psychemme.clients.cards import card_for, generic_card
+from psychemme.clients.cards import card_for, generic_card, load_cards
 from psychemme.clients.make import NO_KEY, Address, EndpointSettings, address_of, make_client
+from psychemme.config import load_settings
 from psychemme.errors import ConfigError
 
 KEY = "sk-very-secret"
@@ -53,3 +54,34 @@ def test_a_providers_key_goes_to_that_provider_alone():
 def test_the_key_is_not_shown():
     assert "sk-provider" not in repr(Address("http://here/v1", "sk-provider"))
     assert KEY not in repr(EndpointSettings("http://here/v1", KEY))
+
+
+URIS_WITH_A_KEY = (
+    f"http://user:{KEY}@host/v1",
+    f"http://{KEY}@host/v1",
+    f"https://host/v1?key={KEY}",
+    f"https://host/v1#{KEY}",
+    f"s3://user:a/{KEY}@bucket/blobs",
+    f"//user:{KEY}@host",
+    f"file://user:{KEY}@host/blobs",
+)
+
+
+@pytest.mark.parametrize("name", ["base_url", "media"])
+@pytest.mark.parametrize("uri", URIS_WITH_A_KEY)
+def test_a_uri_with_a_key_is_refused_and_hidden(tmp_path, monkeypatch, name, uri):
+    monkeypatch.setenv(f"PSYCHEMME_{name.upper()}", uri)
+    with pytest.raises(ConfigError, match="no user, password, query") as caught:
+        load_settings(tmp_path)
+    assert KEY not in str(caught.value)
+    monkeypatch.delenv(f"PSYCHEMME_{name.upper()}")
+    (tmp_path / "models.yaml").write_text(f'cards: [{{name: mine, base_url: "{uri}"}}]')
+    with pytest.raises(ConfigError, match="no user, password, query") as caught:
+        load_cards(tmp_path)
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize("uri", ["file:///mnt/@a/what?", "s3://bucket/blobs", "memory://far"])
+def test_a_uri_without_a_key_stands(tmp_path, monkeypatch, uri):
+    monkeypatch.setenv("PSYCHEMME_MEDIA", uri)
+    assert load_settings(tmp_path).settings.media == uri

@@ -7,6 +7,7 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
+from psychemme.errors import ConfigError
 from state.review_desk import ReviewDesk
 from tests.support.review_web import (
     ADDRESS,
@@ -285,6 +286,20 @@ def test_a_fault_of_the_server_is_told_in_plain_words(app, ada, monkeypatch, cap
         assert CANARY not in found.text
     assert "RuntimeError" in caplog.text
     assert CANARY not in caplog.text
+
+
+def test_what_the_server_can_mend_is_logged_in_its_words_and_not_told(
+    app, ada, monkeypatch, caplog
+):
+    def fail(*_: object) -> None:
+        raise ConfigError(f"The password {CANARY}\x1b is refused.", "Correct it.")
+
+    monkeypatch.setattr(app.state.site.store, "work", fail)
+    found = ada.get(f"/items/{ITEM}")
+    assert found.status_code == 500
+    assert CANARY not in found.text
+    assert f"The password {CANARY}\N{REPLACEMENT CHARACTER} is refused. Correct it." in caplog.text
+    assert "File " not in caplog.text
 
 
 def test_no_token_is_logged(app, stranger, caplog):

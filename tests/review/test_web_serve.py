@@ -13,7 +13,8 @@ import pytest
 
 from construction.review.web.serve import serve
 from construction.workspace import Workspace
-from psychemme.errors import ReviewError
+from psychemme.errors import ConfigError, ReviewError
+from tests.support import postgres
 from tests.support.review_web import database, invited, make_site
 
 DRAFT = "/api/items/1-c0/1/draft"
@@ -56,6 +57,15 @@ def test_a_port_that_is_taken_is_named(tmp_path):
         port = taken.getsockname()[1]
         with pytest.raises(ReviewError, match=f"Port {port} .* in use"):
             serve(Workspace(tmp_path), port=port, announce=refuse_to_start)
+
+
+@pytest.mark.parametrize("role", ["curator", "reviewer_blind", "reviewer_informed"])
+def test_a_wrong_password_is_named_before_anybody_is_served(tmp_path, monkeypatch, role):
+    for name, value in postgres.environment(postgres.fresh_database()).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv(f"PSYCHEMME_DATABASE_PASSWORD_{role.upper()}", "another")
+    with pytest.raises(ConfigError, match=f"refuses the password of psychemme_{role}"):
+        serve(Workspace(tmp_path), port=0, announce=refuse_to_start)
 
 
 def test_sessions_outlive_the_server_and_its_link_does_not(tmp_path, capfd):

@@ -18,7 +18,7 @@ from state.attacks.runner import Blank, Tally, run_all
 from state.attacks.scene import rows_of, scene
 from state.engines import open_owner
 from state.roles import ROLE_TABLE, DbRole
-from tests.support.postgres import fresh_database, server
+from tests.support.postgres import fresh_database
 
 FEWEST = 60
 # No table has a row id, and the views do not show whose row it is: rules, not faults.
@@ -34,7 +34,7 @@ def files() -> Iterator[Blank]:
 
 @pytest.fixture(scope="module")
 def databases() -> Iterator[Blank]:
-    with postgres.blanks(server().address) as blank:
+    with postgres.blanks(fresh_database()) as blank:
         yield blank
 
 

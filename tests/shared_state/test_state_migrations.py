@@ -79,6 +79,19 @@ def test_an_unmigrated_database_is_refused(blank: Address) -> None:
         migrate.check(blank)
 
 
+def test_a_database_of_a_newer_version_is_left_alone(address: Address) -> None:
+    engine = open_owner(address)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0099'"))
+    engine.dispose()
+    for use in (migrate.check, migrate.upgrade):
+        with pytest.raises(
+            WorkspaceError,
+            match=rf"newer psychemme \(0099; .*up to {migrate.head()}\)\. Use that version\.$",
+        ):
+            use(address)
+
+
 def test_a_workspace_of_the_first_revision_keeps_its_ledger_and_its_triggers(
     blank: Address,
 ) -> None:

@@ -15,7 +15,7 @@ from state.attacks.rules import Rule, rules
 from state.attacks.runner import Blank, pair, results
 from state.engines import sqlite as engine_sqlite
 from state.roles import APPEND_ONLY, ROLE_TABLE, DbRole
-from tests.support.postgres import server
+from tests.support.postgres import fresh_database
 
 VIEWS = (
     "own_items",
@@ -38,7 +38,7 @@ def files() -> Iterator[Blank]:
 
 @pytest.fixture(scope="module")
 def databases() -> Iterator[Blank]:
-    with postgres.blanks(server().address) as blank:
+    with postgres.blanks(fresh_database()) as blank:
         yield blank
 
 
@@ -277,7 +277,6 @@ def _unsigned(_: Planted, __: DbRole) -> list[str]:
     ]
 
 
-BEHIND = tuple(view for view in VIEWS if view != "own_episodes")
 POSTGRES_RULES = {
     "votes": ("own", "assigned", "open", "once", "shaped", "answered"),
     "blind_answers": ("own", "assigned", "open", "shaped"),
@@ -304,28 +303,24 @@ POSTGRES: dict[str, TakeAway] = {
     "deletes are listed": _grant("DELETE ON ALL TABLES IN SCHEMA public"),
     "no right to truncate": _grant("TRUNCATE ON ALL TABLES IN SCHEMA public"),
     "no right to trigger": _grant("TRIGGER ON ALL TABLES IN SCHEMA public"),
+    "no right to make large objects": lambda _, role: [
+        f"RESET ROLE; GRANT EXECUTE ON FUNCTION lo_create(oid) TO psychemme_{role}"
+    ],
     "the reviewer is signed for": _unsigned,
-    **{f"view {view}: the reviewer's own rows": _all_rows(view) for view in BEHIND},
+    **{f"view {view}: the reviewer's own rows": _all_rows(view) for view in VIEWS},
     **{
         f"view {view}: behind a function": lambda *_, v=view: [
             f"CREATE OR REPLACE VIEW {v} WITH (security_barrier) AS SELECT * FROM private.{v}",
         ]
-        for view in BEHIND
+        for view in VIEWS
     },
     **{
         f"view {view}: security barrier": lambda *_, v=view: [
             f"ALTER VIEW {v} RESET (security_barrier)",
             f"ALTER VIEW private.{v} RESET (security_barrier)",
         ]
-        for view in BEHIND
+        for view in VIEWS
     },
-    "view own_episodes: security barrier": lambda *_: [
-        "ALTER VIEW own_episodes RESET (security_barrier)"
-    ],
-    "view own_episodes: the reviewer's own rows": lambda *_: [
-        "CREATE OR REPLACE VIEW own_episodes WITH (security_barrier) AS SELECT id, preparation, "
-        "duration, public_context, transcript_json, history_json FROM episodes"
-    ],
 }
 
 
@@ -366,6 +361,19 @@ def test_a_rule_of_the_sqlite_schema(files: Blank, rule: Rule) -> None:
 @pytest.mark.parametrize("rule", rules("postgres"), ids=str)
 def test_a_rule_of_postgres(databases: Blank, rule: Rule) -> None:
     assert_missed(databases, rule, POSTGRES[rule.name])
+
+
+def test_what_a_notice_says_is_compared(databases: Blank) -> None:
+    block = (
+        "DO $$ DECLARE r record; BEGIN FOR r IN SELECT outcome FROM steps LOOP "
+        "RAISE NOTICE '%', r; END LOOP; END $$"
+    )
+    with pair(databases, DbRole.ANSWER) as two:
+        change(two, "GRANT SELECT (outcome) ON steps TO psychemme_answer")
+        for one in two:
+            one.reopen()
+        assert "zq7a steps.outcome" in two[0].run(Attack("", block)).said
+        assert list(gains(two, [Attack("", block)])) == ["its answer depends on a secret"]
 
 
 def assert_missed(blank: Blank, rule: Rule, take_away: TakeAway = lambda _, __: []) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import shutil
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, Integer, Table
 
 from psychemme.canonical import canonical_json
 from psychemme.errors import WorkspaceError
+from psychemme.vocabulary import CandidateState, Capability, ClipStatus, Format, SetKind
 from state import migrate
 from state.address import Address
 from state.clips import ClipStore
@@ -78,19 +80,32 @@ def is_key(table: Table, column: Column[Any]) -> bool:
     return column.primary_key or bool(column.foreign_keys) or column.name == "request_id"
 
 
+WORDS = {
+    "status": {"clips": ClipStatus},
+    "capability": {"candidates": Capability, "review_references": Capability},
+    "format": {"candidates": Format, "review_items": Format},
+    "state": {"outcomes": CandidateState},
+    "kind": {"review_sets": SetKind},
+}
+
+
 def value(table: Table, column: Column[Any]) -> st.SearchStrategy[Any]:
     text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=9)
     if is_key(table, column) and column.nullable is False:
         return st.just("x" if not isinstance(column.type, Integer) else 1)
     if table.name == "votes" and column.name == "kind":
         return st.just("verdict")
+    if words := WORDS.get(column.name, {}).get(table.name):
+        return st.sampled_from([str(word) for word in words])
     if column.name in ("question_validity", "answer_correctness", "psychological_consistency"):
         return st.sampled_from(["approve", "reject", None])
     if isinstance(column.type, Boolean):
         return st.booleans()
     if isinstance(column.type, Float):
         # SQLite forgets the sign of a zero.
-        found: st.SearchStrategy[Any] = st.floats(allow_nan=False).map(lambda one: one + 0.0)
+        found: st.SearchStrategy[Any] = st.floats(allow_nan=False, allow_infinity=False).map(
+            lambda one: one + 0.0
+        )
     elif isinstance(column.type, BigInteger):
         found = st.integers(-(2**63), 2**63 - 1)
     elif isinstance(column.type, Integer):
@@ -244,6 +259,7 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda f: (f / "votes.jsonl").unlink(), "votes.jsonl is missing"),
     "extra": (lambda f: (f / "more.jsonl").touch(), "'more.jsonl' is not part of it"),
     "a link": (lambda f: link(f / "clips.jsonl"), "clips.jsonl is not a file"),
+    "a link for a manifest": (lambda f: link(f / MANIFEST), "not the manifest of an export"),
     "two at once": (
         lambda f: ((f / "votes.jsonl").unlink(), truncate(f / "runs.jsonl")),
         "votes.jsonl is missing; runs.jsonl has another",
@@ -259,6 +275,13 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
         "does not list the tables",
     ),
 }
+
+
+def turn(path: Path) -> None:
+    path.write_bytes(b"".join(reversed(path.read_bytes().splitlines(keepends=True))))
+    sum_again(path.parent, path.stem)
+
+
 AGREEING: dict[str, tuple[Callable[[Path], object], str]] = {
     "text for a number": (lambda f: edit(f, "clips", size="1"), "Line 1 of clips.jsonl is no row"),
     "a number for a flag": (lambda f: edit(f, "clips", verified=1), "Line 1 of clips.jsonl"),
@@ -266,7 +289,14 @@ AGREEING: dict[str, tuple[Callable[[Path], object], str]] = {
     "nothing": (lambda f: edit(f, "clips", source=None), "Line 1 of clips.jsonl"),
     "no column": (lambda f: edit(f, "clips", source=...), "Line 1 of clips.jsonl"),
     "one more column": (lambda f: edit(f, "clips", rowid=7), "Line 1 of clips.jsonl"),
-    "no parent": (lambda f: edit(f, "outcomes", candidate_key="1-cx"), "outcomes.jsonl: "),
+    "no number": (lambda f: edit(f, "clips", duration=math.nan), "Line 1 of clips.jsonl"),
+    "no end": (lambda f: edit(f, "clips", source_start=math.inf), "Line 1 of clips.jsonl"),
+    "NUL": (lambda f: edit(f, "clips", context="a\0b"), "Line 1 of clips.jsonl is no row"),
+    "broken JSON": (lambda f: edit(f, "runs", plan_json="{"), "Line 1 of runs.jsonl is no row"),
+    "no state": (lambda f: edit(f, "outcomes", state="odd"), "Line 1 of outcomes.jsonl is no row"),
+    "no capability": (lambda f: edit(f, "candidates", capability="Z"), "Line 1 of candidates"),
+    "out of order": (lambda f: turn(f / "assignments.jsonl"), "Line 2 of assignments.jsonl is not"),
+    "no parent": (lambda f: edit(f, "outcomes", candidate_key="1-b"), "outcomes.jsonl: "),
     "one row twice": (lambda f: twice(f / "review_cues.jsonl"), "review_cues.jsonl: "),
 }
 """Faults that the manifest knows nothing of: the rows themselves are refused."""
@@ -275,7 +305,10 @@ AGREEING: dict[str, tuple[Callable[[Path], object], str]] = {
 @pytest.mark.parametrize(
     ("fault", "engine"),
     [(fault, "sqlite") for fault in FAULTS | AGREEING]
-    + [(fault, "postgres") for fault in ("tampered", "text for a number", "one row twice")],
+    + [
+        (fault, "postgres")
+        for fault in ("tampered", "text for a number", "no end", "NUL", "one row twice")
+    ],
 )
 def test_what_is_altered_is_refused_by_name_and_nothing_is_kept(
     empty, copied, tmp_path, fault, engine

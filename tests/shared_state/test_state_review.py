@@ -1,6 +1,7 @@
 """A reviewer's database roles show a reviewer's own rows, and a reference after the answer."""
 
 import sqlite3
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -209,11 +210,14 @@ def test_an_edit_makes_a_version_and_closes_the_one_before(database: Address) ->
 
 VOTE = (
     "INSERT INTO votes VALUES ('1-c0', 1, 'ben', {revision}, '{kind}', {verdicts}, '{reasons}', "
-    "'', {skip}, {seconds}, {watched}, 'x', 1)"
+    "'{comment}', {skip}, {seconds}, {watched}, '{request}', 1)"
 )
 SAYS_NOTHING = {"revision": 1, "kind": "skip", "verdicts": "NULL, NULL, NULL", "reasons": "{}",
-                "skip": "NULL", "seconds": 0, "watched": 1}  # fmt: skip
+                "comment": "", "skip": "NULL", "seconds": 0, "watched": 1,
+                "request": "x"}  # fmt: skip
 ANSWER = "INSERT INTO blind_answers VALUES ('1-c0', 1, 'ben', '{}', {}, {}, {}, 'q', -5)"
+HALVES = (r"\ud800", r"a\uDC00", r"\\\ud800", r"\"\ud83d", r"\u0000")
+"""In JSON: texts that no database holds; the third has a backslash before half a character."""
 MISSHAPEN = (
     *(
         VOTE.format(**SAYS_NOTHING | change)
@@ -224,9 +228,21 @@ MISSHAPEN = (
             {"reasons": '{"question_validity": [["text"]]}'},
             {"reasons": '{"question_validity": [5]}'},
             {"reasons": '{"mood": ["text"]}'},
+            {"reasons": r'{"question_validity": ["\ud800"]}'},
+            {"reasons": r'{"question_validity": ["a", "\u0000"]}'},
+            {"reasons": '{"question_validity": [""]}'},
+            {"reasons": '{"question_validity": ["a b"]}'},
+            {"reasons": f'{{"question_validity": ["{"a" * 16_000}"]}}'},
+            {"comment": "é" * 8_001},
+            {"request": "x" * 65},
             {"skip": "'other'"},
             {"verdicts": "'approve', NULL, NULL"},
             {"kind": "verdict"},
+            {
+                "kind": "verdict",
+                "verdicts": "'approve', 'approve', 'approve'",
+                "skip": "'distress'",
+            },
             {"watched": 99},
             {"watched": -1},
             {"seconds": -1},
@@ -235,6 +251,9 @@ MISSHAPEN = (
         )
     ),
     *(ANSWER.format(given, "false", 0, 1) for given in ('{"a": 1}', "[]", "[1]", "5", "null")),
+    *(ANSWER.format(f'"{text}"', "false", 0, 1) for text in HALVES),
+    ANSWER.format(r'["A", "\ud800"]', "false", 0, 1),
+    ANSWER.format("[" + '"A", ' * 9_000 + '"A"]', "false", 0, 1),
     ANSWER.format('"A"', "false", -1, 1),
     ANSWER.format('"A"', "false", 0, 99),
 )
@@ -260,8 +279,21 @@ def test_a_row_that_nobody_could_read_is_refused(database: Address) -> None:
         VOTE.format(**SAYS_NOTHING | {"reasons": '{"question_validity": ["a", "b"]}'}),
         ANSWER.format('["A", "B"]', "false", 0, 1),
     )
+    as_ben(
+        database,
+        VOTE.format(**SAYS_NOTHING | {"revision": 2, "comment": "é" * 4_000, "request": "y" * 64}),
+    )
     with ReviewDesk(database) as desk:
         assert desk.version(FIRST).faults == ()
+
+
+def test_what_looks_like_half_a_character_is_text(database: Address) -> None:
+    typed = '\\ud800 \\\\udc00 \\u0000 \x1f\n"é\U0001f600'
+    with ReviewStore(database) as store:
+        store.commit_answer("ben", ("1-c1", 1), own_answer(typed, "r"))
+        found = store.work("ben", ("1-c1", 1)).answer
+    assert found is not None
+    assert found.answer == typed
 
 
 def test_the_engine_says_when_and_how_blind_a_reviewer_answered(database: Address) -> None:
@@ -287,6 +319,7 @@ def test_whose_row_it_is_decides_before_all_else(database: Address) -> None:
 
 def test_one_row_that_nobody_can_read_stops_nobody(database: Address) -> None:
     """Such as one from before the engine refused it: the owner writes it here."""
+    half = r'{"question_validity": ["\ud800"]}'
     columns = "'1-c0', 1, 'ben'"
     engine = open_owner(database)
     with engine.begin() as connection:
@@ -294,19 +327,31 @@ def test_one_row_that_nobody_can_read_stops_nobody(database: Address) -> None:
             f"INSERT INTO blind_answers VALUES ({columns}, '\"hello\"', false, 0, 1, 'q', 1)",
             f"INSERT INTO votes VALUES ({columns}, 1, 'skip', NULL, NULL, NULL, '5', '', NULL, "
             "0, 1, 'x', 1)",
+            f"INSERT INTO votes VALUES ('1-c0', 1, 'cleo', 1, 'skip', NULL, NULL, NULL, '{half}', "
+            "'', NULL, 0, 1, 'x', 1)",
         ):
             connection.exec_driver_sql(statement)
     engine.dispose()
     with ReviewDesk(database) as desk:
         first, _ = desk.board().versions
     assert (set(first.answers), set(first.standing())) == ({"ada"}, {"ada"})
-    vote, answer = first.faults
+    vote, halved, answer = first.faults
+    assert halved == "vote 1 of cleo: a text holds half a character (a lone surrogate)"
     assert vote.startswith("vote 1 of ben: ")
     assert answer == "answer of ben: it does not fit a single question"
     with ReviewStore(database) as store:
         assert store.work("ben", FIRST).vote is None
         skip = approval("s", kind=VoteKind.SKIP, verdicts={}, skip_reason=SkipReason.DISTRESS)
         assert store.cast("ben", FIRST, skip, after=1).revision == 2
+
+
+def test_bytes_that_are_no_text_stop_nobody(tmp_path: Path) -> None:
+    database = tmp_path / "state.db"  # PostgreSQL refuses them by itself
+    make_review(database)
+    vote = VOTE.format(**SAYS_NOTHING | {"comment": "no text"})
+    as_ben(database, vote.replace("'no text'", "CAST(x'61ff' AS TEXT)"))
+    with ReviewDesk(database) as desk:
+        assert desk.version(FIRST).votes["ben"][0].comment == "a\N{REPLACEMENT CHARACTER}"
 
 
 def test_a_vote_replaces_only_what_its_reviewer_saw(database: Address) -> None:

@@ -4,6 +4,7 @@ Answers are in words of this module or of the errors that reviewers and curators
 else went wrong stays in the server's log.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 
 from fastapi import FastAPI, Request
@@ -12,8 +13,16 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from construction.review.web.views import error_page
-from psychemme.errors import AnswerFirst, ItemClosed, NotAssigned, ReviewError, VotedMeanwhile
+from psychemme.errors import (
+    AnswerFirst,
+    ItemClosed,
+    NotAssigned,
+    ReviewError,
+    UserError,
+    VotedMeanwhile,
+)
 
+_log = logging.getLogger(__name__)
 _WORDS = {
     400: ("The request is not well formed.", "Reload the page and try again."),
     404: ("There is nothing here.", "Go back to your list."),
@@ -77,6 +86,7 @@ def answer(
 def install(app: FastAPI) -> None:
     """Make `app` answer every error in these words."""
     app.exception_handler(ReviewError)(_review_error)
+    app.exception_handler(UserError)(_user_error)
     app.exception_handler(RequestValidationError)(_not_valid)
     app.exception_handler(HTTPException)(_http)
 
@@ -92,6 +102,13 @@ async def _review_error(request: Request, error: ReviewError) -> Response:
             headers=error.headers,
         )
     return answer(request, _STATUS.get(type(error), 400), error.problem, error.action)
+
+
+async def _user_error(request: Request, error: UserError) -> Response:
+    # Whoever runs the server can mend it; who asked is told no more than usual.
+    said = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error))
+    _log.error(said)
+    return answer(request, 500)
 
 
 async def _not_valid(request: Request, error: RequestValidationError) -> Response:

@@ -9,9 +9,12 @@ from collections.abc import Callable, Sequence
 from construction.review.invites import hash_token, link, new_token
 from construction.workspace import Workspace
 from psychemme.errors import ReviewError
+from state.engines import prove_logins
+from state.roles import DbRole
 
 DEFAULT_PORT = 8765
 _SECONDS_TO_FINISH = 5
+_LOGINS = (DbRole.CURATOR, DbRole.REVIEWER_BLIND, DbRole.REVIEWER_INFORMED)
 _HTTPS = re.compile(r"https://([A-Za-z0-9.-]+)(?::\d{1,5})?/?")
 
 
@@ -29,7 +32,8 @@ def serve(
     `announce` is called once, when the port is open, with the page's address and the curator's
     link, which is valid while this process runs. `behind_tls` is the address (`https://host`) at
     which a proxy offers the page; forwarded addresses are believed from `proxies` only. Port 0
-    takes any that is free. Raises ReviewError where the host or port cannot be served.
+    takes any that is free. Raises ReviewError where the host or port cannot be served, ConfigError
+    where the server of the Shared State refuses a password.
     """
     import uvicorn
 
@@ -41,6 +45,7 @@ def serve(
             f"{host} can be reached from other machines, and nothing would be encrypted.",
             "Put a TLS proxy in front and name its address with --behind-tls https://HOST.",
         )
+    prove_logins(workspace.database, _LOGINS)
     token = new_token()
     with _listen(host, port) as listener:
         app = create_app(

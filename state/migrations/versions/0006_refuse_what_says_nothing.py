@@ -24,43 +24,68 @@ _VOTE = " OR ".join(
     (
         *(f"(NEW.kind = 'verdict') <> (NEW.{name} IS NOT NULL)" for name in _COLUMNS),
         f"NEW.skip_reason NOT IN ({_SKIPS})",
+        "(NEW.kind = 'verdict' AND NEW.skip_reason IS NOT NULL)",
         "NEW.revision NOT BETWEEN 1 AND 1000000",
         _TIMES,
     )
 )
+# Octets: more than the review page ever sends.
+_LONGEST = {
+    "votes": {"comment": 16_000, "reasons_json": 16_000, "request_id": 64},
+    "blind_answers": {"answer_json": 25_000, "request_id": 64},
+}
+
+
+def _too_long(table: str, size: str) -> str:
+    most = _LONGEST[table].items()
+    return " OR ".join(f"{size.format(f'NEW.{name}')} > {octets}" for name, octets in most)
+
+
+_SQLITE_SIZE, _POSTGRES_SIZE = "length(CAST({} AS BLOB))", "octet_length({})"
+# JSON may spell half a character, or a NUL, that no text holds; two backslashes spell one.
+_SQLITE_PLAIN = r"replace(NEW.answer_json, '\\', '')"
+_SQLITE_SPELT = rf"{_SQLITE_PLAIN} GLOB '*\u[dD]*' OR {_SQLITE_PLAIN} GLOB '*\u0000*'"
+_POSTGRES_SPELT = r"replace(NEW.answer_json, E'\\\\', '') ~ E'\\\\u([dD]|0000)'"
 _SQLITE = {
     "votes": (
         "votes: of no known shape",
         "typeof(NEW.comment) <> 'text' OR typeof(NEW.reasons_json) <> 'text' "
         "OR typeof(NEW.seconds) <> 'real' OR typeof(NEW.watched) <> 'real' "
         "OR typeof(NEW.revision) <> 'integer' "
-        f"OR {_VOTE} OR json_type(NEW.reasons_json) <> 'object' "
+        f"OR {_VOTE} OR {_too_long('votes', _SQLITE_SIZE)} "
+        "OR json_type(NEW.reasons_json) <> 'object' "
         "OR EXISTS (SELECT 1 FROM json_tree(NEW.reasons_json) t WHERE t.parent IS NOT NULL "
         f"AND NOT (t.path = '$' AND t.type = 'array' AND t.key IN ({_VERDICTS})) "
-        "AND NOT (t.path <> '$' AND t.type = 'text'))",
+        "AND NOT (t.path <> '$' AND t.type = 'text' AND t.value <> '' "
+        "AND t.value NOT GLOB '*[^A-Za-z0-9_-]*'))",
     ),
     "blind_answers": (
         "blind_answers: no answer",
         "typeof(NEW.answer_json) <> 'text' "
         "OR typeof(NEW.seconds) <> 'real' OR typeof(NEW.watched) <> 'real' "
-        f"OR {_TIMES} OR json_type(NEW.answer_json) NOT IN ('text', 'array') "
+        f"OR {_TIMES} OR {_too_long('blind_answers', _SQLITE_SIZE)} OR {_SQLITE_SPELT} "
+        "OR json_type(NEW.answer_json) NOT IN ('text', 'array') "
         "OR NOT EXISTS (SELECT 1 FROM json_each(NEW.answer_json)) "
         "OR EXISTS (SELECT 1 FROM json_each(NEW.answer_json) e WHERE e.type <> 'text')",
     ),
 }
 _NO_TEXT = "EXISTS (SELECT 1 FROM json_array_elements({}) e WHERE json_typeof(e) <> 'string')"
+_NO_ID = "EXISTS (SELECT 1 FROM json_array_elements({}) e WHERE e::text !~ '^\"[A-Za-z0-9_-]+\"$')"
 # Steps, and not one condition: a plan works out beforehand what it may, for other shapes as well.
 _POSTGRES = {
     "votes": (
         "votes: of no known shape",
-        f"IF {_VOTE} OR NEW.reasons_json IS NOT JSON OBJECT THEN {{raised}}; END IF; "
+        f"IF {_VOTE} OR {_too_long('votes', _POSTGRES_SIZE)} "
+        "OR strpos(NEW.reasons_json, chr(92)) > 0 OR NEW.reasons_json IS NOT JSON OBJECT "
+        "THEN {raised}; END IF; "
         "IF EXISTS (SELECT 1 FROM json_each(NEW.reasons_json::json) r "
         f"WHERE r.key NOT IN ({_VERDICTS}) OR CASE json_typeof(r.value) "
-        f"WHEN 'array' THEN {_NO_TEXT.format('r.value')} ELSE true END) THEN {{raised}}; END IF;",
+        f"WHEN 'array' THEN {_NO_ID.format('r.value')} ELSE true END) THEN {{raised}}; END IF;",
     ),
     "blind_answers": (
         "blind_answers: no answer",
-        f"IF {_TIMES} THEN {{raised}}; END IF; "
+        f"IF {_TIMES} OR {_too_long('blind_answers', _POSTGRES_SIZE)} OR {_POSTGRES_SPELT} "
+        "THEN {raised}; END IF; "
         "IF NEW.answer_json IS JSON ARRAY THEN "
         "IF json_array_length(NEW.answer_json::json) = 0 "
         f"OR {_NO_TEXT.format('NEW.answer_json::json')} THEN {{raised}}; END IF; "
