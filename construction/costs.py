@@ -7,6 +7,7 @@ from typing import Any
 
 from psychemme.episode import Value
 from state.address import Address
+from state.leakage import LeakageStore
 from state.runs import RunStore
 from state.values import LedgerCall
 
@@ -53,10 +54,10 @@ class Costs(Value):
 
 def read_costs(database: Address, run: int | None) -> Costs:
     """Return the costs of a run, or of all runs; raises RunError where there is no such run."""
-    with RunStore(database) as runs:
+    with RunStore(database) as runs, LeakageStore(database) as leakage:
         if run is not None:
             runs.run(run)
-        return costs_of(runs.ledger(run))
+        return costs_of([*runs.ledger(run), *leakage.ledger(run)])
 
 
 def costs_of(calls: Iterable[LedgerCall]) -> Costs:

@@ -1,4 +1,4 @@
-"""The three agents' clients: one limiter per endpoint, and around each model what it needs.
+"""The clients of agents and gates: one limiter per endpoint, around each model what it needs.
 
 From the outside in: cache, budget, price, retries, limits, deadline, stop, endpoint. A cached
 reply passes none of the others; a retry queues like any call. Where processes share a meter, it
@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from psychemme.clients.budget import Budget, BudgetedClient, Price, PricedClient
 from psychemme.clients.cache import CachedClient, ReplyCache
@@ -23,8 +24,9 @@ from psychemme.clients.retries import RetryingClient
 from psychemme.clients.stopping import StoppableClient
 from psychemme.config import Settings
 from psychemme.errors import ConfigError
-from psychemme.vocabulary import AgentRole
+from psychemme.vocabulary import AgentRole, Role
 
+K = TypeVar("K", bound=str)
 MakeClient = Callable[[str, EndpointSettings], Client]
 
 
@@ -77,9 +79,7 @@ def terms_of(model: str, settings: Settings, cards: Cards) -> Terms:
     return Terms(price, limits.strictest(Limits(**card.limits.model_dump())))
 
 
-def refuse_unknown_prices(
-    models: Mapping[AgentRole, str], settings: Settings, cards: Cards
-) -> None:
+def refuse_unknown_prices(models: Mapping[K, str], settings: Settings, cards: Cards) -> None:
     """Raise ConfigError naming every model whose price is unknown: no budget could hold it."""
     terms = {name: terms_of(name, settings, cards) for name in models.values()}
     unknown = sorted(name for name, one in terms.items() if one.price is None)
@@ -93,17 +93,19 @@ def refuse_unknown_prices(
 
 @asynccontextmanager
 async def open_clients(
-    models: Mapping[AgentRole, str],
+    models: Mapping[K, str],
     cards: Cards,
     settings: Settings,
     spending: Spending,
     replies: Path,
     stop: asyncio.Event,
     make: MakeClient = make_client,
-) -> AsyncIterator[dict[AgentRole, Client]]:
-    """Yield each role's client; cached replies are kept below the folder `replies`.
+    role_of: Callable[[K], Role] = AgentRole,
+) -> AsyncIterator[dict[K, Client]]:
+    """Yield the client of each key; cached replies are kept below the folder `replies`.
 
-    Raises ConfigError where a budget is set and what was spent before is unknown.
+    `role_of` says whose requests a key's client answers; an agent's key is its role. Raises
+    ConfigError where a budget is set and what was spent before is unknown.
     """
     endpoint, budget = endpoint_of(settings, cards), _budget(spending, stop)
     terms = {model: terms_of(model, settings, cards) for model in models.values()}
@@ -117,7 +119,7 @@ async def open_clients(
         for place, limits in limits_of(models, settings, cards).items()
     }
 
-    def wrapped(role: AgentRole, model: str) -> Client:
+    def wrapped(key: K, model: str) -> Client:
         # Retries are made out here, where each waits its turn, and not inside the SDK.
         client: Client = StoppableClient(make(model, replace(endpoint, max_retries=0)), stop)
         if model == SIGNAL:
@@ -132,10 +134,10 @@ async def open_clients(
         if budget is not None and price is not None:
             client = BudgetedClient(client, budget, price)
         if spending.cache:
-            client = CachedClient(client, ReplyCache(replies, role, places[model]))
+            client = CachedClient(client, ReplyCache(replies, role_of(key), places[model]))
         return client
 
-    clients = {role: wrapped(role, model) for role, model in models.items()}
+    clients = {key: wrapped(key, model) for key, model in models.items()}
     try:
         yield clients
     finally:
@@ -143,15 +145,13 @@ async def open_clients(
             await client.aclose()
 
 
-def places_of(models: Mapping[AgentRole, str], settings: Settings, cards: Cards) -> dict[str, str]:
+def places_of(models: Mapping[K, str], settings: Settings, cards: Cards) -> dict[str, str]:
     """Return the endpoint of each model, empty for the one without."""
     named = settings.base_url
     return {name: named or cards.card_for(name).base_url or "" for name in models.values()}
 
 
-def limits_of(
-    models: Mapping[AgentRole, str], settings: Settings, cards: Cards
-) -> dict[str, Limits]:
+def limits_of(models: Mapping[K, str], settings: Settings, cards: Cards) -> dict[str, Limits]:
     """Return what each endpoint bears: the strictest limits of its models."""
     limits: dict[str, Limits] = {}
     for model, place in places_of(models, settings, cards).items():

@@ -15,12 +15,16 @@ from typing import Literal, Self
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
+from construction.gates import GatePolicy
+from construction.screening.rules import ScreeningRules
 from psychemme.canonical import digest
 from psychemme.episode import Value
 from psychemme.errors import ConfigError
 from psychemme.vocabulary import Capability, DurationBand, Format
 
 ANY: Literal["*"] = "*"
+_LATER = frozenset({"gates", "screening"})
+"""Sections that came after the first runs: unset, they leave a plan's hash as it was."""
 _FIX = "Correct the plan file; its schema is construction/plan.schema.json."
 
 
@@ -89,12 +93,18 @@ class SamplingRules(Value):
 
 
 class Plan(Value):
-    """Targets, limits and sampling rules of a run; `total` is the number of items asked for."""
+    """Targets, limits, sampling rules and gates of a run; `total` is the number of items asked for.
+
+    `gates` say what the findings of audits and of the leakage filter do, `screening` which clips
+    are refused.
+    """
 
     targets: tuple[Target, ...] = Field(min_length=1)
     total: int = Field(ge=1)
     episodes: EpisodeLimits = EpisodeLimits()
     sampling: SamplingRules = SamplingRules()
+    gates: GatePolicy = GatePolicy()
+    screening: ScreeningRules = ScreeningRules()
 
     @model_validator(mode="after")
     def _targets_make_sense(self) -> Self:
@@ -109,7 +119,9 @@ class Plan(Value):
     @property
     def hash(self) -> str:
         """The SHA-256 of the plan's values (hex); comments and layout do not enter it."""
-        return digest(self.model_dump(mode="json"))
+        first = self.model_dump(mode="json", exclude=set(_LATER))
+        later = self.model_dump(mode="json", include=set(_LATER), exclude_defaults=True)
+        return digest(first | later)
 
     def scaled(self, total: int | None = None) -> tuple[Target, ...]:
         """Return the targets scaled to sum to `total` items, by largest remainder.

@@ -69,7 +69,14 @@ class EvaluationRole(StrEnum):
     JUDGE = "judge"
 
 
-Role = AgentRole | EvaluationRole
+class GateRole(StrEnum):
+    """Who is asked by the gates before review."""
+
+    PROBE = "probe"
+    RUBRIC = "rubric"
+
+
+Role = AgentRole | EvaluationRole | GateRole
 """Whoever a request can be for."""
 
 
@@ -79,6 +86,22 @@ class ClipStatus(StrEnum):
     ADDED = "added"
     PREPARED = "prepared"
     REFUSED = "refused"
+
+
+class ScreeningMaker(StrEnum):
+    """Who says whether a clip is worth an episode."""
+
+    RULES = "rules"
+    MODEL = "model"
+    PERSON = "person"
+
+
+class ScreeningVerdict(StrEnum):
+    """What is said of a clip; `undecided` takes an earlier word back."""
+
+    KEEP = "keep"
+    REFUSE = "refuse"
+    UNDECIDED = "undecided"
 
 
 class CandidateState(StrEnum):

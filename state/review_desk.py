@@ -15,6 +15,7 @@ from psychemme.errors import ReviewError
 from psychemme.vocabulary import CandidateState, Closing, SetKind
 from state import read, tables
 from state import review_tables as rows
+from state.gates import carry_gates
 from state.review import Place, answer_columns, as_value, vote_columns
 from state.review_declined import withheld
 from state.review_read import at, newest_versions, table_of, versions
@@ -303,6 +304,7 @@ def _open(session: Session, set_name: str, item: ItemVersion) -> None:
         )
     _add_version(session, set_name, item)
     session.flush()
+    carry_gates(session, item.candidate_key, item.version)
     _settle(session, item.candidate_key, CandidateState.IN_REVIEW)
 
 

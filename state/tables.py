@@ -297,3 +297,85 @@ class LeaseRow(SQLModel, table=True):
     started: int = Field(sa_type=BigInteger)
     taken_at: int = Field(sa_type=BigInteger)
     heartbeat_at: int = Field(sa_type=BigInteger)
+
+
+class GateRun(SQLModel, table=True):
+    """One run of a gate and everything that its results hang on: models, prompt, decoding."""
+
+    __tablename__ = "gate_runs"
+
+    ordinal: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    gate: str
+    pins_json: str
+    started_at: int = Field(sa_type=BigInteger)
+
+
+class LeakageTrial(SQLModel, table=True):
+    """A reply of a model that was asked an item without its footage, as it arrived.
+
+    `probe` is what the model was given, `protocol` a digest of how; `order_json` holds the option
+    ids as shown, `answer_json` the answer in the item's own ids, JSON null where the reply held
+    none. `step` is `answer`, or `judge` for the verdict on an open answer. `credit` is 0, 0.5 or 1,
+    None where nobody could tell. Version 1 is the graph's final proposal.
+    """
+
+    __tablename__ = "leakage_trials"
+
+    candidate_key: str = Field(primary_key=True, foreign_key="candidates.key")
+    version: int = Field(primary_key=True)
+    probe: str = Field(primary_key=True)
+    protocol: str = Field(primary_key=True)
+    model: str = Field(primary_key=True)
+    trial: int = Field(primary_key=True)
+    attempt: int = Field(primary_key=True)
+    step: str = Field(primary_key=True)
+    order_json: str
+    answer_json: str
+    credit: float | None = None
+    text: str
+    finish_reason: str
+    asked: str
+    request_key: str
+    prompt_id: str
+    prompt_hash: str
+    parameters_json: str
+    input_tokens: int
+    output_tokens: int
+    cost: float | None = None
+    latency: float
+    cached: bool
+    called_at: int = Field(sa_type=BigInteger)
+
+
+class CandidateGate(SQLModel, table=True):
+    """What an automatic check found about a candidate; the last result of a gate stands.
+
+    `outcome` is a `psychemme.vocabulary.GateOutcome`.
+    """
+
+    __tablename__ = "candidate_gates"
+
+    candidate_key: str = Field(primary_key=True, foreign_key="candidates.key")
+    gate: str = Field(primary_key=True)
+    position: int = Field(primary_key=True)
+    outcome: str
+    detail: str
+    found_at: int = Field(sa_type=BigInteger)
+
+
+class ClipScreening(SQLModel, table=True):
+    """What rules, a model or a person said of a clip; the last word of each stands.
+
+    `maker` and `verdict` are those of `psychemme.vocabulary`, `name` says which model or person.
+    """
+
+    __tablename__ = "clip_screenings"
+
+    clip_id: str = Field(primary_key=True, foreign_key="clips.id")
+    position: int = Field(primary_key=True)
+    maker: str
+    name: str
+    verdict: str
+    reasons_json: str
+    measures_json: str
+    screened_at: int = Field(sa_type=BigInteger)

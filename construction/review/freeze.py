@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from importlib.metadata import version as tool_version
 from pathlib import Path
 
+from construction.leakage.models import SEPARATOR
+from construction.leakage.policies import policy_of
 from construction.review.release_rows import release_rows
 from construction.review.unanimity import (
     counted_votes,
@@ -17,13 +19,14 @@ from construction.workspace import Workspace
 from psychemme.errors import ReviewError
 from psychemme.release.diff import ReleaseDiff
 from psychemme.release.errata import Erratum
-from psychemme.release.faults import QUESTIONS, Fault, ReleaseRefused, Rule, counted
+from psychemme.release.faults import QUESTIONS, Fault, ReleaseRefused, Rule, counted, listed
 from psychemme.release.freeze import MoreFiles, derived_canary, write_frozen
 from psychemme.release.read import Release
 from psychemme.release.rows import GateResult, ReleaseFacts, ReviewFacts
 from psychemme.vocabulary import Closing, GateOutcome
 from psychology_kb.load import load_profile, load_review
 from state.address import Address
+from state.leakage import LeakageStore
 from state.review_desk import ReviewDesk
 from state.review_values import ReviewedVersion, SetRecord, Vote
 from state.runs import RunStore
@@ -41,8 +44,8 @@ class Order:
 
     `example` permits demonstration votes. `leave_open` leaves out items whose review has not
     ended; without it they are refused. `leave_out` are ids, or candidates' keys, of items that stay
-    out whatever was said of them. `previous` is the release this one follows, `errata` what is said
-    of its faults.
+    out whatever was said of them. `unfiltered` permits items that the leakage filter was not run
+    on. `previous` is the release this one follows, `errata` what is said of its faults.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Order:
     example: bool = False
     leave_open: bool = False
     leave_out: frozenset[str] = frozenset()
+    unfiltered: bool = False
     licence: str = ""
     languages: tuple[str, ...] = ()
     date: str | None = None
@@ -124,7 +128,7 @@ def freeze(workspace: Workspace, out: Path, order: Order, more: MoreFiles | None
             "No item has been approved.", "`psychemme review status` shows what is missing."
         )
     rows = release_rows([(one.version.item, one.dossier) for one in approved])
-    faults = list(_review_faults(reviewed, order))
+    faults = [*_review_faults(reviewed, order), *_unfiltered(approved, order)]
 
     def add(release: Release) -> Mapping[str, bytes]:
         # Asked for once the rows and the version are right, and before anything is written.
@@ -133,6 +137,9 @@ def freeze(workspace: Workspace, out: Path, order: Order, more: MoreFiles | None
         return more(release) if more else {}
 
     facts = release_facts(order, approved, reviewed)
+    if facts.gates[LEAKAGE] != "not_run":
+        named = _filters(workspace.database)
+        facts = facts.model_copy(update={"models": facts.models | named})
     try:
         diff = write_frozen(out, facts, *rows, order.errata, order.previous, add)
     except ReleaseRefused as refused:
@@ -256,6 +263,31 @@ def _gate_faults(one: Reviewed) -> Iterator[Fault]:
             newest = one.version.item.version
             problem = f"blocked version {number} and has not been run on version {newest}"
             yield _fault(one, f"the {name} gate {problem}")
+
+
+def _unfiltered(approved: Sequence[Reviewed], order: Order) -> Iterator[Fault]:
+    """Yield a fault where the leakage filter was not run on items whose plan has it."""
+    if order.unfiltered or order.example:
+        return
+    missing = [
+        one.id
+        for one in approved
+        if policy_of(one.run.plan_json).action(LEAKAGE) != "off"
+        and all(gate.gate != LEAKAGE for gate in one.version.gates)
+    ]
+    if missing:
+        some = f"{len(missing)} of {counted(len(approved), 'item')}: {listed(missing)}"
+        how = "run `psychemme leakage`, or say so with --leakage-not-run or in the plan"
+        problem = f"the leakage filter was not run on {some}; {how}"
+        yield Fault(file=QUESTIONS, rule=Rule.REVIEW, problem=problem)
+
+
+def _filters(database: Address) -> dict[str, str]:
+    with LeakageStore(database) as store:
+        names = {
+            name for run in store.runs(LEAKAGE) for name in run.pins["models"].split(SEPARATOR)
+        }
+    return {"leakage filter": ", ".join(sorted(names))} if names else {}
 
 
 def _refused(faults: Sequence[Fault]) -> ReleaseRefused:

@@ -2,10 +2,11 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from construction.audits.desk import audit_workspace, gate_blocked
 from construction.review.assigning import assign, next_positions, pool_of
 from construction.workspace import Workspace
 from psychemme.canonical import now
@@ -35,6 +36,9 @@ _UNDER_REVIEW = frozenset(
 Report = Callable[[int, int], None]
 """Is told how many are done, of how many."""
 
+LeftOut = Callable[[Mapping[str, str]], None]
+"""Is told which candidates audits keep out, and why."""
+
 
 @dataclass(frozen=True)
 class Opening:
@@ -59,16 +63,19 @@ def open_set(
     *,
     assigned: bool = True,
     report: Report = lambda *_: None,
+    left_out: LeftOut = lambda _: None,
 ) -> int:
     """Open a set of items, assign it and return their number; all footage is cut first.
 
-    With `assigned` false nobody is asked yet. `report` is told how many episodes are cut, of how
-    many. It needs no lease: review adds rows of its own in one transaction, and of a run's it
-    changes only the state of candidates that the run is done with. Raises ReviewError where nothing
-    can be opened or the pool is too small, MediaError where a clip has changed; nothing is stored
-    then.
+    What audits find that the plan lets block stays out and becomes gated; `left_out` is told. With
+    `assigned` false nobody is asked yet. `report` is told how many episodes are cut, of how many.
+    It needs no lease: review adds rows of its own in one transaction, and of a run's it changes
+    only the state of candidates that the run is done with. Raises ReviewError where nothing can be
+    opened or the pool is too small, MediaError where a clip has changed; nothing is stored then.
     """
-    dossiers = _chosen(workspace.database, opening)
+    audit = audit_workspace(workspace)
+    left_out(blocked := audit.blocked_of(opening.run))
+    dossiers = _chosen(workspace.database, opening, blocked)
 
     def plan(board: Board) -> Changes:
         return _opened(board, opening, dossiers, assigned=assigned)
@@ -76,6 +83,7 @@ def open_set(
     with ReviewDesk(workspace.database) as desk:
         plan(desk.board())  # Refuses before any footage is cut.
         cut_footage(workspace, dossiers, report)
+        gate_blocked(workspace, audit, blocked)
         desk.change(plan)
     return len(dossiers)
 
@@ -130,7 +138,7 @@ def _is_same(workspace: Workspace, clip: ClipRecord) -> bool:
     return path.is_file() and sha256_file(path) == clip.sha256
 
 
-def _chosen(database: Address, opening: Opening) -> list[Dossier]:
+def _chosen(database: Address, opening: Opening, blocked: Collection[str]) -> list[Dossier]:
     with RunStore(database) as runs:
         if opening.run is not None:
             runs.run(opening.run)
@@ -138,11 +146,15 @@ def _chosen(database: Address, opening: Opening) -> list[Dossier]:
         free = [
             one.target.key
             for one in outcomes
-            if one.state is CandidateState.ACCEPTED and opening.run in (None, one.target.run)
+            if one.state is CandidateState.ACCEPTED
+            and opening.run in (None, one.target.run)
+            and one.target.key not in blocked
         ]
         if not free:
+            kept_out = f" Audits keep {len(blocked)} out." if blocked else ""
             raise ReviewError(
-                "No accepted candidate is left to review.", "Generate some, or choose another run."
+                f"No accepted candidate is left to review.{kept_out}",
+                "Generate some, or choose another run.",
             )
         keys = _drawn(free, opening)
         _refuse_twins(keys, outcomes)

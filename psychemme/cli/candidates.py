@@ -61,12 +61,15 @@ def show(
     """Show one candidate from target to outcome, every round of it. For curators: private."""
     from construction.overview import read_dossier
     from construction.workspace import open_workspace
+    from state.gates import GateStore
 
     opened = open_workspace(workspace_root(workspace))
     dossier = read_dossier(opened.database, candidate_id, run)
+    with GateStore(opened.database) as store:
+        gates = store.found().get(dossier.outcome.target.key, ())
     shown = dossier.model_dump(mode="json", exclude={"episode": {"content", "frames"}})
     if json:
-        print_json(shown)
+        print_json(shown | {"gates": [one.model_dump(mode="json") for one in gates]})
         return
     target, outcome = dossier.outcome.target, dossier.outcome
     out.print(f"[bold]{target.id}[/]  {target.capability} {target.format}  {outcome.state}")
@@ -85,3 +88,9 @@ def show(
             out.print(f"independent {plain(str(given))}", soft_wrap=True)
         for step, what in record.steps.items():
             out.print(f"{step:<11} {plain(what)}", soft_wrap=True)
+    if gates:
+        out.rule("gates")
+    for gate in gates:
+        out.print(
+            f"{gate.gate:<20} {gate.outcome:<7} {plain(gate.detail)}".rstrip(), soft_wrap=True
+        )

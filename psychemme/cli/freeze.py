@@ -41,6 +41,13 @@ def freeze(
         list[str] | None,
         typer.Option(help="Id or candidate of an item to leave out; may be given again."),
     ] = None,
+    leakage_not_run: Annotated[
+        bool,
+        typer.Option(
+            "--leakage-not-run",
+            help="Freeze items that the leakage filter was not run on; the manifest says so.",
+        ),
+    ] = False,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Freeze what reviewers approved unanimously into a checksummed release."""
@@ -60,6 +67,7 @@ def freeze(
         example=example,
         leave_open=leave_open,
         leave_out=frozenset(leave_out or ()),
+        unfiltered=leakage_not_run,
         licence=licence,
         languages=tuple(language or ["en"]),
         date=date,

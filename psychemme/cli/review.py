@@ -63,8 +63,13 @@ def open_(
         def report(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total, visible=True)
 
-        items = open_set(opened, opening, assigned=assign_now, report=report)
+        gated: dict[str, str] = {}
+        items = open_set(opened, opening, assigned=assign_now, report=report, left_out=gated.update)
     out.print(f"{counted(items, 'item')} in set {plain(name)}", soft_wrap=True)
+    if gated:
+        out.print(f"{counted(len(gated), 'candidate')} left out and gated by audits:")
+        for key, why in gated.items():
+            out.print(f"{plain(key)}  {plain(why)}", soft_wrap=True)
 
 
 @review.command()

@@ -15,13 +15,13 @@ from weakref import WeakValueDictionary
 
 from psychemme.canonical import canonical_json, digest
 from psychemme.clients.protocol import Client, Reply, Request, Usage
-from psychemme.vocabulary import AgentRole
+from psychemme.vocabulary import Role
 
 
 class ReplyCache:
     """The replies to one role, as files that only their owner may read (mode 600)."""
 
-    def __init__(self, folder: Path, role: AgentRole, endpoint: str) -> None:
+    def __init__(self, folder: Path, role: Role, endpoint: str) -> None:
         self.role = role
         self._folder = folder / role
         self._endpoint = endpoint

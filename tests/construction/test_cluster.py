@@ -2,22 +2,24 @@
 
 import asyncio
 import json
+import logging
 import re
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
 import pytest
 
-from construction.cluster import orders
-from construction.cluster.bench import Bench
+from construction.cluster import crew, orders, servers
+from construction.cluster.bench import Bench, BenchPlugin, make_ready
 from construction.cluster.crew import open_measuring
 from construction.cluster.servers import serve_scheduler, serve_worker
 from construction.coverage import Tally
@@ -265,6 +267,7 @@ async def test_a_worker_that_is_asked_to_stop_loses_nothing(
         await when(lambda: server.count() >= 9, finishing)
         leaving = cluster.workers[0]
         assert await asyncio.to_thread(leaving.end, signal.SIGTERM) == 0
+        assert "ERROR" not in leaving.log.read_text()
         await finishing
         assert final(root) == alone[0]
         assert repeated(server) == 0
@@ -410,8 +413,84 @@ async def test_addresses_that_are_refused(
         await serve(asyncio.Event())
 
 
-def worker(address: str, host: str, stop: asyncio.Event) -> Awaitable[None]:
+def worker(address: str, host: str, stop: asyncio.Event) -> Coroutine[Any, Any, None]:
     return serve_worker(address, Path(), host, 0, 1, False, stop)
+
+
+async def test_a_start_without_its_logins_leaves_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in postgres.environment(postgres.fresh_database()).items():
+        monkeypatch.setenv(name, value)
+    workspace = create_workspace(tmp_path, DEMO_KEY)
+    fill(workspace)
+    monkeypatch.setenv("PSYCHEMME_DATABASE_PASSWORD_CRITIC", "another")
+    with ModelServer() as server:
+        with pytest.raises(ConfigError, match="refuses the password of psychemme_critic"):
+            await finish(tmp_path, server)
+        assert server.count() == 0
+    with RunStore(workspace.database) as runs:
+        assert not runs.runs()
+    # Each worker says the same before the run is stored.
+    worker = SimpleNamespace(plugins={BenchPlugin.name: BenchPlugin(Bench(tmp_path))})
+    assert "psychemme_critic" in (await make_ready(worker))["problem"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "is_told"),
+    [(OSError("gone"), False), (asyncio.CancelledError(), False), (ValueError("wrong"), True)],
+)
+def test_a_lost_connection_is_not_in_the_log(fault: BaseException, is_told: bool) -> None:
+    for name in ("client", "core", "worker"):
+        log, seen = logging.getLogger(f"distributed.{name}"), list[logging.LogRecord]()
+        (handler := logging.Handler()).emit = seen.append  # type: ignore[method-assign]
+        log.addHandler(handler)
+        log.error("a unit failed", exc_info=fault)
+        log.removeHandler(handler)
+        assert bool(seen) == is_told
+
+
+@asynccontextmanager
+async def silent_scheduler() -> AsyncIterator[str]:
+    """The address of something that takes every connection and never says a word."""
+    taken: list[asyncio.StreamWriter] = []
+    server = await asyncio.start_server(lambda _, writer: taken.append(writer), "127.0.0.1", 0)
+    yield f"tcp://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    for writer in taken:
+        writer.close()
+    server.close()
+
+
+async def test_a_scheduler_that_never_speaks_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(create_workspace(tmp_path / "w", DEMO_KEY))
+    opened, settings = open_workspace(tmp_path / "w"), load_settings(tmp_path, {"model": "signal"})
+
+    async def start(address: str, stop: asyncio.Event) -> None:
+        async with generation(opened, settings, 1, False, False, stop, cluster=address):
+            raise AssertionError("it started")
+
+    stop = asyncio.Event()
+    async with silent_scheduler() as address, asyncio.timeout(60):
+        waiting = [
+            asyncio.create_task(start(address, stop)),
+            asyncio.create_task(worker(address, "127.0.0.1", stop)),
+        ]
+        _, pending = await asyncio.wait(waiting, timeout=1)
+        assert len(pending) == 2
+        stop.set()
+        for task in waiting:
+            with pytest.raises(Stopped):
+                await task
+        monkeypatch.setattr(crew, "_CONNECT_S", 0.5)
+        monkeypatch.setattr(servers, "_WAIT_S", 0.5)
+        for begin in (
+            start(address, asyncio.Event()),
+            worker(address, "127.0.0.1", asyncio.Event()),
+        ):
+            with pytest.raises(RunError, match="No scheduler answers"):
+                await begin
 
 
 # The last one: it ends the cluster.
@@ -420,6 +499,7 @@ async def test_a_lost_scheduler(cluster: Cluster, root: Path, alone: Any) -> Non
     with ModelServer(delay=0.2) as server:
         finishing = asyncio.create_task(finish(root, server, cluster.address))
         await when(lambda: server.count() >= 9, finishing)
+        hired = cluster.workers
         cluster.processes[0].end()
         with pytest.raises(RunError, match=r"scheduler at .* is gone"):
             await finishing
@@ -428,5 +508,8 @@ async def test_a_lost_scheduler(cluster: Cluster, root: Path, alone: Any) -> Non
         assert repeated(server) <= WORKERS * CONCURRENCY
     with pytest.raises(RunError, match="No scheduler answers"):
         await finish(root, server, cluster.address, resume=True)
-    for worker in cluster.processes[1:]:
+    for worker in hired:
         assert await asyncio.to_thread(worker.process.wait, 60) != 0
+        said = worker.log.read_text()
+        assert re.search(r"error The scheduler at .* is gone\.\n.*\n*\Z", said), said
+        assert "Traceback" not in said

@@ -151,6 +151,17 @@ INPUTS = {
             rationales={Capability.NEED: HOSTILE, Capability.RISK: None},
         ),
     },
+    "probe": {
+        "episode": None,
+        "question": QUESTION.question,
+        "options": QUESTION.options,
+        "format": Format.SINGLE,
+    },
+    "rubric": {
+        "question": QUESTION.question,
+        "reference": REFERENCE.model_copy(update={"cues": (), "rationale": ""}),
+        "independent": IndependentAnswer(answer=HOSTILE),
+    },
 }
 EACH_PROMPT = pytest.mark.parametrize("prompt_id", INPUTS)
 
@@ -191,9 +202,13 @@ def test_there_is_a_prompt_for_each_role_and_a_use_for_each_formatter():
 
 @pytest.mark.parametrize("prompt_id", ["", "nobody", "../prompts/answer"])
 def test_an_unknown_prompt_names_the_known_ones(prompt_id):
-    with pytest.raises(ConfigError, match="answer, critic, evaluated, judge, question"):
+    with pytest.raises(
+        ConfigError, match="answer, critic, evaluated, judge, probe, question, rubric"
+    ):
         render(prompt_id, {})
-    with pytest.raises(ConfigError, match="answer, critic, evaluated, judge, question"):
+    with pytest.raises(
+        ConfigError, match="answer, critic, evaluated, judge, probe, question, rubric"
+    ):
         prompt_hash(prompt_id)
 
 

@@ -33,6 +33,7 @@ from psychemme.items import Cue
 from psychemme.vocabulary import Approval, CandidateState, Closing, Format, SetKind, Verdict
 from psychology_kb.load import load_profile, load_review
 from state.engines import open_owner
+from state.leakage import LeakageStore, TrialCall
 from state.review_desk import ReviewDesk
 from state.review_values import Changes, GateRecord, ReviewedVersion, SetRecord
 from state.runs import RunStore
@@ -305,6 +306,22 @@ def test_gates_say_what_they_found(app, boss, desk):
     with RunStore(database(app)) as runs:
         runs.settle("1-c0", CandidateState.GATED, reason="solved_without_the_clip")
     assert "solved without the clip" in boss.get(PAGE).text
+
+
+def test_trials_of_the_leakage_filter_are_listed_by_version(app, boss):
+    place = {"candidate_key": "1-c0", "probe": "question", "protocol": "p", "trial": 0}
+    call = dict.fromkeys(
+        ("text", "finish_reason", "asked", "request_key", "prompt_id", "prompt_hash"), "x"
+    )
+    with LeakageStore(database(app)) as trials:
+        for version, model in ((1, "<b>text-only"), (2, "of another version")):
+            one = place | call | {"version": version, "model": model, "asked": model}
+            facts = {"attempt": 0, "answer": "A", "credit": 1.0, "parameters_json": "{}"}
+            trials.record(TrialCall.model_validate(one | facts))
+    text = boss.get(PAGE).text
+    assert "No leakage trial is stored." not in text
+    assert "&lt;b&gt;text-only" in text
+    assert "of another version" not in text
 
 
 def test_outcomes_of_models_appear_when_they_are_laid_in(app, boss):

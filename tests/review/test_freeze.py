@@ -43,6 +43,7 @@ from psychemme.vocabulary import (
 from psychology_kb.load import load_review
 from state.clips import ClipStore
 from state.engines import open_owner
+from state.leakage import LeakageStore
 from state.review import ReviewStore
 from state.review_desk import ReviewDesk
 from state.review_values import GateRecord, ItemVersion
@@ -53,7 +54,7 @@ from tests.support.reviews import approval
 from tests.support.states import CLIP, EPISODE, EPISODE_ID
 
 NAMES = ("zadie-9", "zeno-9", "zora-9")
-ORDER = Order(name="trial", version="1.0", profile="psychemme8", licence="CC0-1.0")
+ORDER = Order(name="trial", version="1.0", profile="psychemme8", licence="CC0-1.0", unfiltered=True)
 FIRST = ("1-c0", 1)
 REJECTS = dict.fromkeys(Verdict, Approval.APPROVE) | {Verdict.QUESTION_VALIDITY: Approval.REJECT}
 
@@ -195,7 +196,7 @@ def test_an_open_review_is_refused_or_left_out(reviewing: Workspace, tmp_path: P
         "c1: its review is open: 2 of 3 verdicts",
         "c2: its review is open: 0 of 3 verdicts",
     ]
-    order = Order(name="trial", version="1.0", profile="psychemme8", leave_open=True)
+    order = replace(ORDER, licence="", leave_open=True)
     assert freeze(reviewing, tmp_path / "release", order).items == 1
     assert set(read_release(tmp_path / "release").questions) == {"c0"}
     assert states(reviewing) == {CandidateState.FROZEN: 1, CandidateState.IN_REVIEW: 2}
@@ -297,7 +298,7 @@ def test_all_reasons_are_listed_at_once(
         for name in ("c1", "c2"):
             found = GateRecord(gate="audit", outcome=GateOutcome.BLOCK, detail=name)
             desk.record_gate((f"1-{name}", 1), found)
-    order = Order(name="trial", version="0.9", profile="psychemme8", previous=frozen[1])
+    order = replace(ORDER, version="0.9", licence="", previous=frozen[1])
     said = refused(reviewing, order)
     assert len(said) == len(set(said)) == 5
     for reason in (
@@ -401,6 +402,36 @@ def test_a_gate_that_warns_is_not_said_to_be_passed(workspace: Workspace, tmp_pa
     assert "it warned of some" in (tmp_path / "release/public/README.md").read_text()
 
 
+def test_what_was_never_filtered_needs_somebody_to_say_so(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    unfiltered = replace(ORDER, unfiltered=False)
+    with ReviewDesk(workspace.database) as desk:
+        for number in range(2):
+            passed = GateRecord(gate=LEAKAGE, outcome=GateOutcome.PASSED)
+            desk.record_gate((f"1-c{number}", 1), passed)
+    (fault,) = refused(workspace, unfiltered)
+    assert "the leakage filter was not run on 1 of 3 items: c2" in fault
+    freeze(workspace, tmp_path / "said", ORDER)
+    assert read_release(tmp_path / "said").manifest.gates == {LEAKAGE: "not_run"}
+    with LeakageStore(workspace.database) as store, ReviewDesk(workspace.database) as desk:
+        store.begin(LEAKAGE, {"models": "one,other"})
+        desk.record_gate(("1-c2", 1), GateRecord(gate=LEAKAGE, outcome=GateOutcome.WARN))
+    freeze(workspace, tmp_path / "run", unfiltered)
+    manifest = read_release(tmp_path / "run").manifest
+    assert manifest.gates == {LEAKAGE: "warned"}
+    assert manifest.models["leakage filter"] == "one, other"
+
+
+def test_a_plan_without_the_filter_has_said_so(workspace: Workspace, tmp_path: Path) -> None:
+    engine = open_owner(workspace.database)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("""UPDATE runs SET plan_json = '{"gates":{"leakage":"off"}}'""")
+    engine.dispose()
+    freeze(workspace, tmp_path / "release", replace(ORDER, unfiltered=False))
+    assert read_release(tmp_path / "release").manifest.gates == {LEAKAGE: "not_run"}
+
+
 def test_a_frozen_item_is_corrected_in_the_next_release(
     frozen: tuple[Workspace, Path], tmp_path: Path
 ) -> None:
@@ -412,7 +443,7 @@ def test_a_frozen_item_is_corrected_in_the_next_release(
     assert "c0: its review is open: 0 of 3 verdicts" in refused(workspace)
     approve_all(workspace.database)
     noted = Erratum(id="c0", fault="unclear", action=ErratumAction.CORRECTED)
-    order = Order("trial", "2.0", "psychemme8", previous=frozen[1], errata=(noted,))
+    order = replace(ORDER, version="2.0", licence="", previous=frozen[1], errata=(noted,))
     made = freeze(workspace, tmp_path / "next", order)
     assert made.diff is not None
     assert read_release(tmp_path / "next").questions["c0"].question == after.question
@@ -487,9 +518,9 @@ def test_fewer_reviewers_than_the_papers_are_said_to_be(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     terms = ["--name", "trial", "--version", "1.0", "--workspace", str(workspace.root)]
-    for more, is_said in (([], True), (["--example"], False)):
-        folder = tmp_path / f"release{len(more)}"
-        done = CliRunner().invoke(cli, ["freeze", str(folder), *terms, *more])
+    for more, is_said in (("--leakage-not-run", True), ("--example", False)):
+        folder = tmp_path / f"release{more}"
+        done = CliRunner().invoke(cli, ["freeze", str(folder), *terms, more])
         assert done.exit_code == 0, done.output
         assert (
             "3 approving reviewers were asked for each item, not five" in done.output

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from construction.audits.desk import audit_edit
 from construction.review.assigning import fill, wanting
 from construction.review.closing import close_complete, replace_version
 from construction.review.desk import item_status, item_statuses
@@ -23,7 +24,7 @@ from construction.review.web.curator_edit import (
     typed_from,
     typed_of,
 )
-from construction.review.web.curator_outcomes import read_outcomes
+from construction.review.web.curator_outcomes import read_outcomes, stored_trials
 from construction.review.web.problems import Refusal
 from construction.review.web.sessions import CuratorOf, curator, genuine
 from construction.review.web.site import Site, SiteOf
@@ -33,6 +34,7 @@ from psychemme.errors import ReviewError
 from psychemme.release.texts import same_text, visible
 from psychemme.vocabulary import Closing
 from state.clips import ClipStore
+from state.leakage import LeakageStore
 from state.review import Place
 from state.review_values import Board, ItemVersion, ReviewedVersion
 from state.runs import RunStore
@@ -144,6 +146,7 @@ def save_edit(
         page = views.edit_page(view, site.knowledge, typed, faults, frame)
         return HTMLResponse(page, 400)
     place = replace_version(site.desk, after, typed.editor, typed.reason)
+    audit_edit(site.workspace, after)
     return _see(views.item_address(place), "edited")
 
 
@@ -235,12 +238,15 @@ def _item_view(site: Site, place: Place) -> views.ItemView:
         dossier = runs.dossier(place[0])
     target = dossier.outcome.target
     footage = footage_path(site.workspace, target.episode_id, target.preparation)
+    outcomes = read_outcomes(site.workspace.root, {target.key, target.id})
+    with LeakageStore(site.workspace.database) as trials:
+        outcomes.trials.extend(stored_trials(trials.calls(target.key), place[1]))
     return views.ItemView(
         status=item_status(version, of_set, wanting(board), revoked(board)),
         of_set=of_set,
         versions=versions,
         dossier=dossier,
-        outcomes=read_outcomes(site.workspace.root, {target.key, target.id}),
+        outcomes=outcomes,
         has_media=footage.exists(),
     )
 

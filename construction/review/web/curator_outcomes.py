@@ -9,16 +9,18 @@ Each line of `WORKSPACE/outcomes/*.jsonl` is a JSON object:
      "answer_credit": 1.0,      a, from 0 to 1, or null where it is not scored
      "verified": 0.83}          v, from 0 to 1, or null
 
-Lines whose condition is `leakage` are trials of the leakage filter. Other keys are ignored.
+Lines whose condition is `leakage` are trials of a leakage filter that ran elsewhere; those of this
+workspace's own are in its Shared State. Other keys are ignored.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from psychemme.items import Answer
+from state.leakage import TrialCall
 
 LEAKAGE = "leakage"
 _LONGEST_LINE = 65_536
@@ -62,6 +64,22 @@ def read_outcomes(workspace: Path, ids: set[str]) -> ModelOutcomes:
                 (found.trials if one.condition == LEAKAGE else found.answers).append(one)
     found.answers.sort(key=lambda one: (one.model, one.condition))
     return found
+
+
+def stored_trials(calls: Iterable[TrialCall], version: int) -> list[ModelOutcome]:
+    """Return the filter's own trials of a version; a judge's verdict stands as one of its own."""
+    return [
+        ModelOutcome(
+            item_id=one.candidate_key,
+            model=one.model if one.asked == one.model else f"{one.model} by {one.asked}",
+            condition=f"{one.probe} {one.trial + 1}",
+            outcome="ok" if one.answer is not None or one.credit is not None else "unreadable",
+            answer=one.answer,
+            answer_credit=one.credit,
+        )
+        for one in calls
+        if one.version == version
+    ]
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -1,0 +1,1 @@
+"""What code can say of a set of items before people read it."""

@@ -1,0 +1,133 @@
+"""Audit a workspace, and act on what the plan says of it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from construction.audits.entailment import Entails
+from construction.audits.registry import run_audits
+from construction.audits.similar import COMPARING
+from construction.audits.sources import Subject, of_workspace, versioned
+from construction.audits.values import AuditResult
+from construction.gates import GatePolicy, blocking, ended, gate, verdicts
+from construction.leakage.policies import policies, policy_of
+from construction.workspace import Workspace
+from psychemme.config import Effective
+from psychemme.vocabulary import GateOutcome
+from state.gates import GateStore
+from state.review_values import GateRecord, ItemVersion
+from state.runs import RunStore
+
+
+@dataclass(frozen=True)
+class WorkspaceAudit:
+    """The results of a workspace's audits, with the thresholds of its newest run.
+
+    `records` hold what the policy of each item's run makes of them, by candidate key; items that
+    pass everything have none.
+    """
+
+    subjects: tuple[Subject, ...]
+    results: tuple[AuditResult, ...]
+    policies: Mapping[int, GatePolicy]
+    records: Mapping[str, tuple[GateRecord, ...]]
+
+    @property
+    def policy(self) -> GatePolicy:
+        """The policy of the newest run."""
+        return self.policies[max(self.policies)] if self.policies else GatePolicy()
+
+    @property
+    def blocked(self) -> dict[str, str]:
+        """Why accepted candidates are kept out, by key."""
+        waiting = (one for one in self.subjects if not one.under_review and not one.reason)
+        return self._reasons(waiting)
+
+    def blocked_of(self, run: int | None) -> dict[str, str]:
+        """Return those of `blocked` that are of a run, or all."""
+        of = {one.item.id: one.run for one in self.subjects}
+        return {key: why for key, why in self.blocked.items() if run in (None, of[key])}
+
+    @property
+    def released(self) -> tuple[str, ...]:
+        """The candidates that an audit has gated and none keeps out any more."""
+        audits = {f"{result.audit}:" for result in self.results}
+        gated = [one for one in self.subjects if one.reason.partition(" ")[0] in audits]
+        blocked = self._reasons(gated)
+        return tuple(one.item.id for one in gated if one.item.id not in blocked)
+
+    def _reasons(self, subjects: Iterable[Subject]) -> dict[str, str]:
+        found = {one.item.id: blocking(self.records.get(one.item.id, ())) for one in subjects}
+        return {key: why for key, why in found.items() if why}
+
+
+def audit_workspace(
+    workspace: Workspace,
+    run: int | None = None,
+    effective: Effective | None = None,
+    entails: Entails | None = None,
+) -> WorkspaceAudit:
+    """Return what all audits find in the items of a run (default: of all runs).
+
+    The policy is that of each run's plan, or of the plan that `effective` was given by flag.
+    """
+    subjects = of_workspace(workspace.database, run)
+    by_run = policies(workspace, effective)
+    newest = by_run[max(by_run)] if by_run else GatePolicy()
+    items = [one.item for one in subjects]
+    results = run_audits(items, newest.thresholds, entails)
+    found: dict[str, tuple[GateRecord, ...]] = {}
+    for policy in dict.fromkeys(by_run[one.run] for one in subjects):
+        own = results
+        if policy.thresholds != newest.thresholds:
+            own = run_audits(items, policy.thresholds, entails)
+        mine = {one.item.id for one in subjects if by_run[one.run] == policy}
+        found |= {key: records for key, records in gate(own, policy).items() if key in mine}
+    return WorkspaceAudit(tuple(subjects), results, by_run, found)
+
+
+def apply(workspace: Workspace, audit: WorkspaceAudit) -> None:
+    """Store what was found of every item: `audit.blocked` become gated, `audit.released` accepted.
+
+    Items that pass are stored as passed: an edit's version takes the place of the one that did not.
+    """
+    with GateStore(workspace.database) as store:
+        standing = store.found()
+        for one in audit.subjects:
+            key, policy = one.item.id, audit.policies[one.run]
+            before = standing.get(key, ())
+            mine = verdicts(audit.results, audit.records.get(key, ()), policy)
+            rows = [*mine, *ended(before, policy)]
+            if one.under_review or not set(rows) <= set(before):
+                store.record(key, one.version, *rows)
+
+
+def gate_blocked(workspace: Workspace, audit: WorkspaceAudit, keys: Iterable[str]) -> None:
+    """Gate accepted candidates of `audit.blocked`; nothing else is stored."""
+    with GateStore(workspace.database) as store:
+        for key in keys:
+            store.record(key, 1, *filter(_blocks, audit.records[key]))
+
+
+def audit_edit(workspace: Workspace, item: ItemVersion) -> None:
+    """Store what is wrong with an edited version, and that it passes what an earlier one did not.
+
+    What compares items is left to the next audit of all.
+    """
+    with RunStore(workspace.database) as runs, GateStore(workspace.database) as store:
+        dossier = runs.dossier(item.candidate_key)
+        policy = policy_of(runs.run(dossier.outcome.target.run).plan_json)
+        earlier = {one.gate for one in store.found().get(item.candidate_key, ())}
+    results = run_audits([versioned(item, dossier)], policy.thresholds)
+    alone = [one for one in results if one.kind == "item" and one.audit not in COMPARING]
+    found = gate(alone, policy).get(item.candidate_key, ())
+    rows = [
+        record
+        for record in verdicts(alone, found, policy)
+        if record.outcome is not GateOutcome.PASSED or record.gate in earlier
+    ]
+    with GateStore(workspace.database) as store:
+        store.record(item.candidate_key, item.version, *rows)
+
+
+def _blocks(record: GateRecord) -> bool:
+    return record.outcome is GateOutcome.BLOCK

@@ -1,0 +1,97 @@
+"""Audits of one item's options and answer."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from rapidfuzz.distance import Indel
+
+from construction.audits.values import AuditItem, AuditSettings
+from construction.audits.wording import content_words, stem, word_list, words
+from psychemme.release.texts import is_blank, same_text
+from psychemme.vocabulary import Format
+
+_FEWEST = {Format.SINGLE: 2, Format.MULTIPLE: 3}
+_PREFIX, _LONG, _FEWEST_WORDS = 3, 5, 2
+_FILLERS = word_list("fillers")
+
+
+def option_count(item: AuditItem, settings: AuditSettings) -> str | None:
+    """Say that a choice item has too few or too many options, or an open one any."""
+    count = len(item.options)
+    if not item.format.is_choice:
+        return f"open, with {count} options" if count else None
+    fewest, most = _FEWEST[item.format], settings.options_most
+    if fewest <= count <= most:
+        return None
+    return f"{count} options; {item.format} has {fewest} to {most}"
+
+
+def option_duplicates(item: AuditItem, _: AuditSettings) -> str | None:
+    """Say which two options say the same: alike but for case, fillers, endings or a typing error.
+
+    A word more, another pronoun, number or order of words makes another option.
+    """
+    if any(is_blank(option.text) for option in item.options):
+        return "an option is blank"
+    read = [(option.id, same_text(option.text), _kept(option.text)) for option in item.options]
+    for (one, text, said), (other, text_, said_) in combinations(read, 2):
+        if text == text_ or _is_same(said, said_):
+            return f"options {one} and {other} say the same"
+    ids = [option.id for option in item.options]
+    return f"option ids repeat: {', '.join(ids)}" if len(set(ids)) < len(ids) else None
+
+
+def answer_sanity(item: AuditItem, _: AuditSettings) -> str | None:
+    """Say how an answer does not fit its format: none or all correct, one in `multiple`."""
+    if not item.format.is_choice:
+        text = item.answer if isinstance(item.answer, str) else ""
+        return "no reference answer" if is_blank(text) else None
+    ids, right = {option.id for option in item.options}, item.right
+    if not right:
+        return "no option is correct"
+    if unknown := sorted(right - ids):
+        return f"the answer names no option: {', '.join(unknown)}"
+    if item.format is Format.SINGLE:
+        return None if len(right) == 1 else f"{len(right)} options are correct; single has one"
+    if len(right) == 1:
+        return "one option is correct; multiple has two or more"
+    return "every option is correct" if right == ids else None
+
+
+def reference_echo(item: AuditItem, settings: AuditSettings) -> str | None:
+    """Say which correct answer the question repeats, more than it does any wrong option."""
+    asked = content_words(item.question)
+    right = item.right
+    wrong = [_echo(o.text, asked) for o in item.options if o.id not in right]
+    for text in item.right_texts:
+        if len(content_words(text)) < _FEWEST_WORDS:
+            continue
+        echo = _echo(text, asked)
+        if echo >= settings.echo and echo > max(wrong, default=0.0):
+            return f"the question holds {echo:.0%} of the words of its answer"
+    return None
+
+
+def _echo(text: str, asked: frozenset[str]) -> float:
+    said = content_words(text)
+    return len(said & asked) / len(said) if said else 0.0
+
+
+def _is_same(one: Sequence[str], other: Sequence[str]) -> bool:
+    return bool(one) and len(one) == len(other) and all(map(_is_same_word, one, other))
+
+
+def _kept(text: str) -> list[str]:
+    return [word for word in words(text) if word not in _FILLERS]
+
+
+def _is_same_word(one: str, other: str) -> bool:
+    """Whether two words differ in their ending or, where they are long, by one letter left out."""
+    if one == other or stem(one) == stem(other):
+        return True
+    return (
+        one[:_PREFIX] == other[:_PREFIX]
+        and min(len(one), len(other)) >= _LONG
+        and not any(sign.isdigit() for sign in one + other)
+        and Indel.distance(one, other) == 1
+    )

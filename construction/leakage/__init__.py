@@ -1,0 +1,1 @@
+"""The answer-leakage filter, and probes of what an item gives away without its footage."""
