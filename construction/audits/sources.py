@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from construction.audits.values import AuditItem
+from construction.versions import first_version
 from psychemme.episode import Episode, HistoryEntry, Utterance
 from psychemme.items import Answer
 from psychemme.release.read import read_release
@@ -89,25 +90,10 @@ def of_release(root: Path) -> list[AuditItem]:
 
 def proposed(dossier: Dossier) -> AuditItem | None:
     """Return a candidate's final proposal, None where it has none."""
-    target, final = dossier.outcome.target, dossier.final
+    final = dossier.final
     if final is None or final.question is None or final.reference is None:
         return None
-    question, reference = final.question, final.reference
-    return AuditItem(
-        id=target.key,
-        episode_id=target.episode_id,
-        capability=target.capability,
-        subcategory=question.subcategory,
-        format=target.format,
-        question=question.question,
-        options=question.options,
-        answer=_frozen(reference.answer),
-        shown=_shown(dossier, [option.id for option in question.options]),
-        cues=reference.cues,
-        key_points=reference.key_points,
-        decision_time=question.decision_time,
-        episode=dossier.episode.content,
-    )
+    return versioned(first_version(dossier), dossier)
 
 
 def versioned(item: ItemVersion, dossier: Dossier) -> AuditItem:

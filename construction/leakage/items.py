@@ -1,5 +1,6 @@
 """The items a gate looks at: what the graph accepted, and the newest versions under review."""
 
+from construction.versions import first_version
 from psychemme.episode import Value
 from psychemme.items import Answer, Cue, KeyPoint, Option
 from psychemme.vocabulary import CandidateState, Capability, Format
@@ -52,32 +53,19 @@ def _is_wanted(one: CandidateOutcome) -> bool:
 
 def _item(runs: RunStore, one: CandidateOutcome, under: ReviewedVersion | None) -> LeakageItem:
     target = one.target
-    material = runs.query(lambda session: runs.material(session, target.key))
-    place = {"key": target.key, "id": target.id, "run": target.run, "format": target.format}
-    if under is not None:
-        item, told = under.item, under.item.revealed
-        return LeakageItem(
-            **place,
-            version=item.version,
-            capability=told.capability,
-            question=item.question,
-            options=item.options,
-            answer=told.answer,
-            key_points=told.key_points,
-            cues=told.cues,
-            material=material,
-        )
-    final = next(r for r in reversed(runs.rounds(target.key)) if r.question and r.reference)
-    if final.question is None or final.reference is None:
-        raise ValueError(f"{target.key} holds no question")
+    item = first_version(runs.dossier(target.key)) if under is None else under.item
+    told = item.revealed
     return LeakageItem(
-        **place,
-        version=1,
-        capability=target.capability,
-        question=final.question.question,
-        options=final.question.options,
-        answer=final.reference.answer,
-        key_points=final.reference.key_points,
-        cues=final.reference.cues,
-        material=material,
+        key=target.key,
+        id=target.id,
+        version=item.version,
+        run=target.run,
+        capability=told.capability,
+        format=item.format,
+        question=item.question,
+        options=item.options,
+        answer=told.answer,
+        key_points=told.key_points,
+        cues=told.cues,
+        material=runs.query(lambda session: runs.material(session, target.key)),
     )

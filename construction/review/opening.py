@@ -8,6 +8,7 @@ from pathlib import Path
 
 from construction.audits.desk import audit_workspace, gate_blocked
 from construction.review.assigning import assign, next_positions, pool_of
+from construction.versions import first_version
 from construction.workspace import Workspace
 from psychemme.canonical import now
 from psychemme.errors import MediaError, ReviewError
@@ -22,8 +23,6 @@ from state.review_values import (
     AssignmentRecord,
     Board,
     Changes,
-    ItemVersion,
-    Revealed,
     SetRecord,
 )
 from state.runs import RunStore
@@ -86,30 +85,6 @@ def open_set(
         gate_blocked(workspace, audit, blocked)
         desk.change(plan)
     return len(dossiers)
-
-
-def first_version(dossier: Dossier) -> ItemVersion:
-    """Return a candidate's final proposal as the first version under review."""
-    target, final = dossier.outcome.target, dossier.final
-    if final is None or final.question is None or final.reference is None:
-        raise ValueError(f"{target.key} holds no question")
-    question, reference = final.question, final.reference
-    return ItemVersion(
-        candidate_key=target.key,
-        episode_id=target.episode_id,
-        preparation=target.preparation,
-        format=target.format,
-        question=question.question,
-        options=question.options,
-        decision_time=question.decision_time,
-        revealed=Revealed(
-            capability=target.capability,
-            subcategory=question.subcategory,
-            answer=reference.answer,
-            key_points=reference.key_points,
-            cues=reference.cues,
-        ),
-    )
 
 
 def footage_path(workspace: Workspace, episode_id: str, preparation: int) -> Path:
