@@ -16,9 +16,8 @@ from psychemme.errors import ConfigError, DatabaseAway, UserError, WorkspaceErro
 from state import definitions, grants, migrate
 from state.address import Address, PostgresAddress
 from state.engines import open_owner, prove_logins
-from state.engines.postgres import KEY_TABLE, OWNER, Driver, connect_admin
+from state.engines.postgres import KEY_TABLE, OWNER, Driver, connect_admin, create_database
 from state.roles import DbRole
-from state.scratch import create_database
 
 _MAINTENANCE = "postgres"
 _TRUSTED = ("rolsuper", "rolcreaterole", "rolcreatedb", "rolreplication", "rolbypassrls")

@@ -8,7 +8,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from psychemme.errors import ConfigError, WorkspaceError
+from psychemme.errors import WorkspaceError
 from state import migrate
 from state.address import Address, PostgresAddress
 from state.grants import login
@@ -43,7 +43,7 @@ def scratch_database(address: PostgresAddress) -> Iterator[PostgresAddress]:
 
     Raises WorkspaceError where the server lacks a role.
     """
-    from state.engines.postgres import connect_admin
+    from state.engines.postgres import connect_admin, create_database, drop_database
 
     made = replace(address, database=f"psychemme_scratch_{token_hex(4)}")
     with connect_admin(address, _MAINTENANCE) as admin:
@@ -65,31 +65,3 @@ def _refuse_missing(admin: "Driver") -> None:
             f"The server lacks the role {', '.join(missing)}.",
             "Run `psychemme db init` to create it.",
         )
-
-
-def create_database(admin: "Driver", name: str) -> None:
-    """Create a database that keeps text as SQLite does, of the owner of all.
-
-    Raises ConfigError where the administrator may not.
-    """
-    import psycopg
-
-    from state.engines.postgres import OWNER
-
-    statement = (
-        f'CREATE DATABASE "{name}" OWNER {OWNER} TEMPLATE template0 '
-        "ENCODING 'UTF8' LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C'"
-    )
-    try:
-        admin.execute(statement.encode())
-    except psycopg.errors.InsufficientPrivilege as error:
-        raise ConfigError(
-            f"{admin.info.user} cannot create a database: {error.diag.message_primary}.",
-            f'Run on the server `ALTER ROLE "{admin.info.user}" CREATEDB;`, or name another '
-            "administrator in the setting `database_admin`.",
-        ) from None
-
-
-def drop_database(admin: "Driver", name: str) -> None:
-    """Drop a database where it is, whoever is connected."""
-    admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'.encode())

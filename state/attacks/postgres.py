@@ -60,8 +60,8 @@ ORDER BY 1
 def blanks(address: PostgresAddress) -> Iterator["Blank"]:
     """Give blank databases on the server of `address`; they are dropped at the end."""
     from state import grants, migrate
-    from state.engines.postgres import OWNER, connect_admin
-    from state.scratch import drop_database, scratch_database
+    from state.engines.postgres import OWNER, connect_admin, drop_database
+    from state.scratch import scratch_database
 
     made, numbers = list[PostgresAddress](), count()
 

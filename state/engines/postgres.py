@@ -78,6 +78,30 @@ def prove_login(address: PostgresAddress, login: str) -> None:
     _connect(address, login, address.database).close()
 
 
+def create_database(admin: Driver, name: str) -> None:
+    """Create a database that keeps text as SQLite does, of the owner of all.
+
+    Raises ConfigError where the administrator may not.
+    """
+    statement = (
+        f'CREATE DATABASE "{name}" OWNER {OWNER} TEMPLATE template0 '
+        "ENCODING 'UTF8' LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C'"
+    )
+    try:
+        admin.execute(statement.encode())
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise ConfigError(
+            f"{admin.info.user} cannot create a database: {error.diag.message_primary}.",
+            f'Run on the server `ALTER ROLE "{admin.info.user}" CREATEDB;`, or name another '
+            "administrator in the setting `database_admin`.",
+        ) from None
+
+
+def drop_database(admin: Driver, name: str) -> None:
+    """Drop a database where it is, whoever is connected."""
+    admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'.encode())
+
+
 def _open(address: PostgresAddress, login: str, opening: Opening, **options: Any) -> Engine:  # noqa: ANN401
     engine = create_engine(
         "postgresql+psycopg://",
