@@ -44,7 +44,7 @@ from tests.support.wires import MARK, Wire
 
 pytestmark = [
     pytest.mark.soak,
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1200),
     pytest.mark.skipif(not CHROMIUM, reason="no chromium executable on PATH"),
 ]
 
@@ -59,9 +59,8 @@ def canary(key: str) -> str:
     return f"{MARK}canary{key.replace('-', '')}"
 
 
-@pytest.fixture
-def site(tmp_path):
-    root = tmp_path / "workspace"
+def lay_out(root: Path) -> Any:
+    """Return a site whose items hold a word of their own in every private text."""
     plain = reviews.item_version
 
     def item_version(key, form):
@@ -199,11 +198,29 @@ def check_nothing_of_others_and_no_early_reference_arrived(person, versions):
     assert [word for word, at in committed.items() if arrived[word] < at] == []
 
 
-def test_five_reviewers_at_once_lose_nothing_and_see_nothing_of_each_other(site, tmp_path):
+def work_through(folder: Path) -> tuple[Path, list[Person]]:
+    """Have everything reviewed in a workspace of its own; returns its database and the people."""
+    site = lay_out(folder / "workspace")
     path = database(site)
     asyncio.run(plant(path))
     with served(site.state.site.workspace.root) as server:
-        people = asyncio.run(work(server, site, tmp_path / "profile"))
+        return path, asyncio.run(work(server, site, folder / "profile"))
+
+
+def is_of_the_browser(failures: BaseExceptionGroup[Exception]) -> bool:
+    """Whether nothing failed but calls of a browser, which can hang or die by itself."""
+    from playwright.async_api import Error
+
+    return failures.split((Error, TimeoutError))[1] is None
+
+
+def test_five_reviewers_at_once_lose_nothing_and_see_nothing_of_each_other(tmp_path):
+    try:
+        path, people = work_through(tmp_path / "first")
+    except ExceptionGroup as failures:
+        if not is_of_the_browser(failures):
+            raise
+        path, people = work_through(tmp_path / "second")
     stored = b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
     assert all(word.encode() in stored for word in (AGENT, MODEL, NOTE))
     with ReviewDesk(path) as desk:
