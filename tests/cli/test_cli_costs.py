@@ -68,6 +68,7 @@ def test_costs_are_read_from_the_ledger(workspace: Path):
     assert "There is no run 9" in run(workspace, "costs", "--run", "9", expect=1).stderr
 
 
+@pytest.mark.slow
 def test_a_fresh_run_of_the_same_seed_is_served_from_the_cache_unless_told_not_to(
     workspace: Path,
 ):
@@ -84,6 +85,7 @@ def test_a_fresh_run_of_the_same_seed_is_served_from_the_cache_unless_told_not_t
     assert [[row | {"run": 1} for row in rows] for rows in others] == [first, first]
 
 
+@pytest.mark.slow
 def test_a_budget_stops_with_3_near_its_limit_and_resumes_with_more(workspace: Path):
     limit, slots = 6 * ONE_CALL, 2
     with ModelServer() as server:

@@ -59,6 +59,7 @@ def test_one_process_at_a_time_and_the_second_names_the_holder(
         run(workspace, *verb)
 
 
+@pytest.mark.slow
 def test_a_clip_that_changed_is_neither_asked_about_nor_shown(
     sample_clips: Path, tmp_path: Path
 ) -> None:
