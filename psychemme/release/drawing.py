@@ -56,11 +56,15 @@ def style() -> Iterator[None]:
 
 def svg(figure: "Figure", canary: str) -> bytes:
     """Return `figure` as SVG with the canary as a comment."""
+    head, start, rest = plain_svg(figure).partition(b"<svg")
+    return head + f"<!-- canary: {canary} -->\n".encode() + start + rest
+
+
+def plain_svg(figure: "Figure") -> bytes:
+    """Return `figure` as SVG."""
     drawn = io.BytesIO()
     figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
-    text = drawn.getvalue().replace(b"'DejaVu Sans'", b"'DejaVu Sans', Verdana, sans-serif")
-    head, start, rest = text.partition(b"<svg")
-    return head + f"<!-- canary: {canary} -->\n".encode() + start + rest
+    return drawn.getvalue().replace(b"'DejaVu Sans'", b"'DejaVu Sans', Verdana, sans-serif")
 
 
 def new_figure(height: float) -> "Figure":
