@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Any
 
+from construction.screening.due import ratings_ledger
 from psychemme.episode import Value
 from state.address import Address
 from state.leakage import LeakageStore
@@ -57,7 +58,16 @@ def read_costs(database: Address, run: int | None) -> Costs:
     with RunStore(database) as runs, LeakageStore(database) as leakage:
         if run is not None:
             runs.run(run)
-        return costs_of([*runs.ledger(run), *leakage.ledger(run)])
+        calls = [*runs.ledger(run), *leakage.ledger(run)]
+    # Clips are rated before there is a run.
+    return costs_of(calls if run is not None else [*calls, *ratings_ledger(database)])
+
+
+def spent_of_newest(database: Address) -> float | None:
+    """Return the US dollars that the newest run has cost, None where a price is unknown."""
+    with RunStore(database) as runs:
+        found = costs_of(runs.ledger(runs.runs()[-1].ordinal)).to_json()["totals"]["cost"]
+    return None if found is None else float(found)
 
 
 def costs_of(calls: Iterable[LedgerCall]) -> Costs:

@@ -11,7 +11,6 @@ from pathlib import Path
 from statistics import fmean
 
 from construction.drafts import drafts
-from construction.endpoints import terms_of
 from construction.inputs import Inputs
 from construction.outcomes import as_facts
 from construction.plan import Plan
@@ -22,6 +21,7 @@ from prompts.load import render
 from psychemme.clients.cards import Cards, ModelCard, load_cards
 from psychemme.clients.protocol import MediaPart, Request
 from psychemme.clients.size import input_tokens
+from psychemme.clients.terms import terms_of
 from psychemme.config import Effective, Settings
 from psychemme.errors import RunError
 from psychemme.items import Proposal

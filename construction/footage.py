@@ -91,8 +91,8 @@ def media_for(card: ModelCard, footage: Footage) -> Media:
     fitter = Fitter(card.images, footage.blobs)
 
     async def media(material: Material) -> tuple[MediaPart, ...]:
-        video = _within(card, await footage.video(material)) if card.native_video else None
-        sound = _within(card, await footage.sound(material)) if card.native_audio else None
+        video = within(card, await footage.video(material)) if card.native_video else None
+        sound = within(card, await footage.sound(material)) if card.native_audio else None
         seen = (video,) if video else await asyncio.to_thread(
             lambda: fitter.fit(frame_parts(material.frames, footage.blobs.path))
         )  # fmt: skip
@@ -131,7 +131,8 @@ def sent(media: Sequence[MediaPart]) -> dict[str, object]:
     }
 
 
-def _within(card: ModelCard, part: MediaPart | None) -> MediaPart | None:
+def within(card: ModelCard, part: MediaPart | None) -> MediaPart | None:
+    """Return a part, None where it is larger than the card allows."""
     if part is None or card.max_media_bytes is None:
         return part
     return part if part.path.stat().st_size <= card.max_media_bytes else None

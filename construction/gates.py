@@ -1,6 +1,6 @@
 """What the plan says of gates: which findings keep an item from people, and which only warn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
@@ -37,9 +37,12 @@ class GatePolicy(Value):
     outcome_shown: Action = "block"
     personal_data: Action = "block"
     profanity: Action = "warn"
+    street_address: Action = "warn"
+    option_similarity: Action = "warn"
     reference_echo: Action = "warn"
     ambiguous_referents: Action = "warn"
     repeated_questions: Action = "warn"
+    similar_meaning: Action = "warn"
     mutual_entailment: Action = "warn"
     answer_position: Action = "warn"
     longest_option: Action = "warn"
@@ -96,15 +99,32 @@ def verdicts(
     return tuple(_verdict(name, [r for r in found if r.gate == name]) for name in gates)
 
 
-def ended(standing: Sequence[GateRecord], policy: GatePolicy) -> tuple[GateRecord, ...]:
-    """Return what takes the place of results of gates that the policy has turned off since."""
+def ended(
+    standing: Sequence[GateRecord],
+    new: Sequence[GateRecord],
+    results: Sequence[AuditResult],
+    policy: GatePolicy,
+) -> tuple[GateRecord, ...]:
+    """Return what takes the place of `standing` findings that `new` records do not speak of.
+
+    Those are of gates that the policy has turned off since, and of audits of the whole set that
+    were run and keep the item out no more.
+    """
+    ran = {one.audit for one in results if not one.why.startswith(NOT_RUN)}
+    again = {one.gate for one in new}
     return tuple(
-        GateRecord(gate=one.gate, outcome=GateOutcome.PASSED, detail="the plan turns it off")
+        GateRecord(gate=one.gate, outcome=GateOutcome.PASSED, detail=detail)
         for one in standing
         if one.outcome is not GateOutcome.PASSED
-        and one.gate in type(policy).model_fields
-        and policy.action(one.gate) == "off"
+        and one.gate not in again
+        and (detail := _end(one.gate, ran, policy))
     )
+
+
+def _end(gate: str, ran: Collection[str], policy: GatePolicy) -> str:
+    if gate in type(policy).model_fields and policy.action(gate) == "off":
+        return "the plan turns it off"
+    return "nothing is found any more" if gate in ran else ""
 
 
 def _verdict(name: str, found: Sequence[GateRecord]) -> GateRecord:

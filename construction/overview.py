@@ -6,8 +6,10 @@ from typing import Any
 from construction.coverage import CoverageReport, Outcome, coverage
 from construction.outcomes import as_facts, as_outcome
 from construction.plan import Plan, Target, load_plan
+from construction.quality import read_quality
 from construction.report import write_report
 from construction.workspace import Workspace
+from psychemme.config import load_settings
 from psychemme.errors import MediaError, RunError
 from psychemme.media.blobs import sha256_file
 from psychemme.media.clip_files import clip_file
@@ -78,7 +80,8 @@ def write_page(workspace: Workspace, run: int | None, out: Path) -> Path:
             )
         cut_window(source, target, start, end)
 
-    return write_report(dossiers, report, chosen, out, cut)
+    quality = read_quality(workspace, load_settings(workspace.root), run)
+    return write_report(dossiers, report, chosen, out, cut, quality)
 
 
 def _dossiers(database: Address, run: int | None) -> list[Dossier]:

@@ -15,7 +15,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from construction.audits.page import LISTED, figures
 from construction.coverage import CoverageReport, Row, Tally
+from construction.quality import Quality
 from construction.routing import agreement
 from psychemme.errors import UserError
 from psychemme.pages import content_policy, page_style, page_templates
@@ -77,17 +79,19 @@ def write_report(
     runs: Sequence[RunRecord],
     out: Path,
     cut: Cut,
+    quality: Quality | None = None,
 ) -> Path:
     """Write `out`/index.html and `out`/media/<episode id>.mp4; return the page's path.
 
-    Windows that exist are kept. One that `cut` cannot make (UserError, OSError) is replaced by its
+    `quality` is what was checked before people; without it the page says nothing of it. Windows
+    that exist are kept. One that `cut` cannot make (UserError, OSError) is replaced by its
     reason. Raises ValueError for an episode id that is no plain file name.
     """
     ordered = sorted(dossiers, key=lambda d: (d.outcome.target.run, d.outcome.target.pick))
     windows = _windows(ordered, out / "media", cut)
     cards = [_card(dossier, windows[dossier.episode.id]) for dossier in ordered]
     page = out / "index.html"
-    page.write_text(_render(cards, coverage, runs), encoding="utf-8")
+    page.write_text(_render(cards, coverage, runs, quality), encoding="utf-8")
     return page
 
 
@@ -146,10 +150,16 @@ def _agreed(
     return agreement(form, proposed.reference, answered.independent, answered.critique)
 
 
-def _render(cards: Sequence[Card], coverage: CoverageReport, runs: Sequence[RunRecord]) -> str:
+def _render(
+    cards: Sequence[Card],
+    coverage: CoverageReport,
+    runs: Sequence[RunRecord],
+    quality: Quality | None,
+) -> str:
     environment = page_templates(_TEMPLATES)
     environment.filters |= {"seconds": _seconds, "words": _words, "percent": _percent}
-    style = page_style(_TEMPLATES / "candidates.css")
+    audits = (_TEMPLATES / "audits.css").read_text(encoding="utf-8")
+    style = page_style(_TEMPLATES / "candidates.css") + audits
     script = (_TEMPLATES / "candidates.js").read_text(encoding="utf-8")
     return environment.get_template("candidates.html").render(
         policy=content_policy(style, script, "media-src 'self'"),
@@ -170,6 +180,10 @@ def _render(cards: Sequence[Card], coverage: CoverageReport, runs: Sequence[RunR
         roles=list(AgentRole),
         steps=list(Step),
         eager=EAGER_VIDEOS,
+        quality=quality,
+        figures=figures,
+        listed=LISTED,
+        on_page=frozenset(c.dossier.outcome.target.key for c in cards),
     )
 
 

@@ -11,7 +11,6 @@ from construction.endpoints import (
     MakeClient,
     Spending,
     open_clients,
-    refuse_unknown_prices,
 )
 from construction.footage import Footage, media_for, windows_of
 from construction.generate import Generation, Work, through
@@ -27,6 +26,7 @@ from psychemme.canonical import canonical_json, digest, now
 from psychemme.clients.cards import load_cards
 from psychemme.clients.make import make_client
 from psychemme.clients.protocol import Parameters
+from psychemme.clients.terms import refuse_unknown_prices
 from psychemme.config import Effective, Settings
 from psychemme.errors import ConfigError, RunError
 from psychemme.items import Critique, IndependentAnswer, Proposal
@@ -241,7 +241,7 @@ async def generation(
             refuse_changes(earlier, count, pins)
         if spending.budget is not None:
             cards = load_cards(workspace.root)
-            refuse_unknown_prices(models_of(settings), settings, cards)
+            refuse_unknown_prices(models_of(settings).values(), settings, cards)
         preparation = earlier.preparation if earlier else runs.newest_preparation()
         episodes = clips.episodes(preparation)
         if not episodes:

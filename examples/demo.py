@@ -36,18 +36,20 @@ def main(root: Path) -> None:
     review_and_freeze(root, root / "release")
     evaluate(root / "release", root / "evaluation")
     print(f"\ncandidates  {root / 'report' / 'index.html'}")
+    print(f"audits      {root / 'report' / 'audits.html'}")
     print(f"release     {root / 'release'}")
     print(f"baselines   {root / 'evaluation' / 'report' / 'index.html'}")
 
 
 def build(root: Path) -> None:
-    """Make candidates from the sample."""
+    """Make candidates from the sample, and audit them."""
     psychemme(root, "init", "--demo-key")
     psychemme(root, "clips", "add", SAMPLE, *SOURCE)
     psychemme(root, "prepare", "--plan", PLAN)
     psychemme(root, "generate", "--model", "signal", "--count", COUNT, "--plan", PLAN)
     Console().print(summary(json.loads(captured(root, "candidates", "list", "--json"))))
     psychemme(root, "coverage")
+    psychemme(root, "audit", "--apply")
     psychemme(root, "report")
 
 

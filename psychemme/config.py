@@ -48,6 +48,7 @@ class Settings(Value):
     question_model: str | None = None
     answer_model: str | None = None
     critic_model: str | None = None
+    embedding_model: str | None = None
     base_url: str | None = None
     api_key: SecretStr | None = None
     temperature: float = Field(default=0.0, ge=0, le=2)

@@ -67,6 +67,7 @@ class EvaluationRole(StrEnum):
 
     EVALUATED = "evaluated"
     JUDGE = "judge"
+    CLASSIFIER = "classifier"
 
 
 class GateRole(StrEnum):
@@ -74,6 +75,8 @@ class GateRole(StrEnum):
 
     PROBE = "probe"
     RUBRIC = "rubric"
+    SCREENING = "screening"
+    ENTAILMENT = "entailment"
 
 
 Role = AgentRole | EvaluationRole | GateRole

@@ -12,6 +12,8 @@ from state import tables
 from state.leases import CuratorStore
 from state.values import LedgerCall
 
+ENTAILMENT = "entailment"
+"""The probe of calls about an item's options that belong to no trial: `trial` is a pair's place."""
 ANSWER, JUDGE = "answer", "judge"
 """The steps of a trial: an answer, and where it is an open one a judge's verdict on it."""
 
@@ -104,9 +106,11 @@ class LeakageStore(CuratorStore):
         self.insert_once([row])
 
     def calls(self, key: str | None = None) -> list[TrialCall]:
-        """Return every reply, or those about one candidate, by their keys."""
+        """Return every trial's reply, or those about one candidate, by their keys."""
         table = tables.LeakageTrial
-        found = select(table) if key is None else select(table).where(table.candidate_key == key)
+        found = select(table).where(table.probe != ENTAILMENT)
+        if key is not None:
+            found = found.where(table.candidate_key == key)
 
         def find(session: Session) -> list[TrialCall]:
             ordered = found.order_by(*table.__table__.primary_key)  # type: ignore[attr-defined]
@@ -137,4 +141,5 @@ def _call(row: tables.LeakageTrial) -> TrialCall:
 def _ledger(row: tables.LeakageTrial) -> LedgerCall:
     fields = row.model_dump(include=set(LedgerCall.model_fields) - {"round", "role", "model"})
     role = "leakage" if row.step == ANSWER else "leakage judge"
+    role = ENTAILMENT if row.probe == ENTAILMENT else role
     return LedgerCall.model_validate(fields | {"round": 0, "role": role, "model": row.asked})

@@ -62,6 +62,14 @@ class ScreeningStore(CuratorStore):
 
         return self.query(find)
 
+    def said_by(self, maker: ScreeningMaker) -> list[tuple[str, Screening]]:
+        """Return every word of a maker with the clip it is about, in their order for each clip."""
+        table = tables.ClipScreening
+        mine = select(table).where(table.maker == maker).order_by(
+            col(table.clip_id), col(table.position)
+        )  # fmt: skip
+        return self.query(lambda s: [(row.clip_id, _value(row)) for row in s.exec(mine).all()])
+
     def used_clips(self) -> frozenset[str]:
         """Return the clips that a candidate's episode is cut from."""
         episodes = select(tables.EpisodeRow.clip_id).join(

@@ -1,18 +1,19 @@
 """Audit a workspace, and act on what the plan says of it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from construction.audits.entailment import Entails
+from construction.audits.meaning import Vectors
 from construction.audits.registry import run_audits
 from construction.audits.similar import COMPARING
 from construction.audits.sources import Subject, of_workspace, versioned
 from construction.audits.values import AuditResult
-from construction.gates import GatePolicy, blocking, ended, gate, verdicts
+from construction.gates import NOT_RUN, GatePolicy, blocking, ended, gate, verdicts
 from construction.leakage.policies import policies, policy_of
 from construction.workspace import Workspace
 from psychemme.config import Effective
-from psychemme.vocabulary import GateOutcome
+from psychemme.vocabulary import CandidateState, GateOutcome
 from state.gates import GateStore
 from state.review_values import GateRecord, ItemVersion
 from state.runs import RunStore
@@ -48,12 +49,33 @@ class WorkspaceAudit:
         return {key: why for key, why in self.blocked.items() if run in (None, of[key])}
 
     @property
+    def held(self) -> dict[str, str]:
+        """Why versions under review are kept out of a release, by candidate key."""
+        return self._reasons(one for one in self.subjects if one.under_review)
+
+    @property
     def released(self) -> tuple[str, ...]:
         """The candidates that an audit has gated and none keeps out any more."""
-        audits = {f"{result.audit}:" for result in self.results}
+        ran = (result for result in self.results if not result.why.startswith(NOT_RUN))
+        audits = {f"{result.audit}:" for result in ran}
         gated = [one for one in self.subjects if one.reason.partition(" ")[0] in audits]
         blocked = self._reasons(gated)
         return tuple(one.item.id for one in gated if one.item.id not in blocked)
+
+    def verdicts_of(self, one: Subject) -> tuple[GateRecord, ...]:
+        """Return one record for each audit that looked at single items: what it found, or passed.
+
+        They are under the policy of the subject's own run.
+        """
+        return verdicts(self._known(one), self.records.get(one.item.id, ()), self.policies[one.run])
+
+    def rows_of(self, one: Subject, standing: Sequence[GateRecord]) -> tuple[GateRecord, ...]:
+        """Return `verdicts_of` an item, and what takes the place of `standing` findings of it."""
+        rows = self.verdicts_of(one)
+        return (*rows, *ended(standing, rows, self._known(one), self.policies[one.run]))
+
+    def _known(self, one: Subject) -> list[AuditResult]:
+        return [result for result in self.results if one.item.id not in result.unknown]
 
     def _reasons(self, subjects: Iterable[Subject]) -> dict[str, str]:
         found = {one.item.id: blocking(self.records.get(one.item.id, ())) for one in subjects}
@@ -64,41 +86,54 @@ def audit_workspace(
     workspace: Workspace,
     run: int | None = None,
     effective: Effective | None = None,
-    entails: Entails | None = None,
 ) -> WorkspaceAudit:
     """Return what all audits find in the items of a run (default: of all runs).
 
     The policy is that of each run's plan, or of the plan that `effective` was given by flag.
     """
     subjects = of_workspace(workspace.database, run)
-    by_run = policies(workspace, effective)
+    return audit_subjects(subjects, policies(workspace, effective))
+
+
+def audit_subjects(
+    subjects: Sequence[Subject],
+    by_run: Mapping[int, GatePolicy],
+    entails: Entails | None = None,
+    vectors: Vectors | None = None,
+) -> WorkspaceAudit:
+    """Return what all audits find in `subjects`, under the policy of each one's run."""
     newest = by_run[max(by_run)] if by_run else GatePolicy()
     items = [one.item for one in subjects]
-    results = run_audits(items, newest.thresholds, entails)
+    results = run_audits(items, newest.thresholds, entails, vectors)
     found: dict[str, tuple[GateRecord, ...]] = {}
     for policy in dict.fromkeys(by_run[one.run] for one in subjects):
         own = results
         if policy.thresholds != newest.thresholds:
-            own = run_audits(items, policy.thresholds, entails)
+            own = run_audits(items, policy.thresholds, entails, vectors)
         mine = {one.item.id for one in subjects if by_run[one.run] == policy}
         found |= {key: records for key, records in gate(own, policy).items() if key in mine}
     return WorkspaceAudit(tuple(subjects), results, by_run, found)
 
 
-def apply(workspace: Workspace, audit: WorkspaceAudit) -> None:
-    """Store what was found of every item: `audit.blocked` become gated, `audit.released` accepted.
+def apply(workspace: Workspace, audit: WorkspaceAudit) -> tuple[int, int]:
+    """Store what was found of every item; return how many became gated, and how many accepted.
 
     Items that pass are stored as passed: an edit's version takes the place of the one that did not.
+    What another gate keeps out stays out.
     """
+    gated = accepted = 0
     with GateStore(workspace.database) as store:
         standing = store.found()
         for one in audit.subjects:
-            key, policy = one.item.id, audit.policies[one.run]
-            before = standing.get(key, ())
-            mine = verdicts(audit.results, audit.records.get(key, ()), policy)
-            rows = [*mine, *ended(before, policy)]
-            if one.under_review or not set(rows) <= set(before):
-                store.record(key, one.version, *rows)
+            before = standing.get(one.item.id, ())
+            rows = audit.rows_of(one, before)
+            if one.under_review:
+                store.record(one.item.id, one.version, *rows)
+            elif not set(rows) <= set(before):
+                state = store.record(one.item.id, one.version, *rows)
+                gated += not one.reason and state is CandidateState.GATED
+                accepted += bool(one.reason) and state is CandidateState.ACCEPTED
+    return gated, accepted
 
 
 def gate_blocked(workspace: Workspace, audit: WorkspaceAudit, keys: Iterable[str]) -> None:

@@ -89,28 +89,44 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 def _item(row: object) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise ValueError("is no JSON object")
-    numbered = sorted(
-        (key for key in map(str, row) if _NUMBERED.fullmatch(key)), key=lambda k: int(k[1:])
-    )
-    kept: dict[str, Any] = {
-        _KNOWN_AS.get(str(key), str(key)): value
-        for key, value in row.items()
-        if key not in _UNUSED and key not in numbered
-    }
-    if numbered and "options" not in kept:
-        kept["options"] = [row[key] for key in numbered]
+    numbered = {str(key): value for key, value in row.items() if _NUMBERED.fullmatch(str(key))}
+    kept: dict[str, Any] = {}
+    given: dict[str, str] = {}
+    for key, value in row.items():
+        if key in numbered or key in _UNUSED:
+            continue
+        name = str(_KNOWN_AS.get(key, key))
+        if (other := given.setdefault(name, key)) != key:
+            raise ValueError(f"{' and '.join(sorted((key, other)))} say the same; give one")
+        kept[name] = value
+    if numbered:
+        if "options" in kept:
+            raise ValueError(f"options and {min(numbered)} say the same; give one")
+        kept["options"] = _in_order(numbered)
     for name in ("id", "episode_id"):
         if isinstance(kept.get(name), int):
             kept[name] = str(kept[name])
     kept["options"] = _options(kept.get("options", []))
     kept.setdefault("format", _format(kept))
-    kept["answer"] = _answer(kept.get("answer"), kept["options"])
+    if kept.get("answer") is None:
+        raise ValueError("answer: is missing")
+    kept["answer"] = _answer(kept["answer"], kept["options"])
     return kept
+
+
+def _in_order(numbered: Mapping[str, object]) -> list[object]:
+    wanted = [f"a{place}" for place in range(len(numbered))]
+    if numbered.keys() != set(wanted):
+        found = ", ".join(sorted(numbered))
+        raise ValueError(f"the options {found} are not a0 to {wanted[-1]}: what is their order?")
+    return [numbered[key] for key in wanted]
 
 
 def _options(given: object) -> list[Any]:
     if not isinstance(given, list) or len(given) > len(string.ascii_uppercase):
         raise ValueError("options: give a list of 26 at most")
+    if odd := [one for one in given if not isinstance(one, str | dict)]:
+        raise ValueError(f"options: {odd[0]!r} is neither a text nor an object")
     return [
         {"id": letter, "text": one} if isinstance(one, str) else one
         for letter, one in zip(string.ascii_uppercase, given, strict=False)

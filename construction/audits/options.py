@@ -1,5 +1,6 @@
 """Audits of one item's options and answer."""
 
+import re
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -12,7 +13,10 @@ from psychemme.vocabulary import Format
 
 _FEWEST = {Format.SINGLE: 2, Format.MULTIPLE: 3}
 _PREFIX, _LONG, _FEWEST_WORDS = 3, 5, 2
-_FILLERS = word_list("fillers")
+_FILLERS, _HOLDING = word_list("fillers"), word_list("holding")
+_PARTICIPLES = {"ed", "ing"}
+_ENDINGS = {"", "e", "s", "es"} | _PARTICIPLES
+_SIGNS = re.compile(r"[-‐-―.](?=\d)|[^\w\s\-.,;:!?'\"()\[\]“”‘’«»‐-―]")
 
 
 def option_count(item: AuditItem, settings: AuditSettings) -> str | None:
@@ -27,18 +31,30 @@ def option_count(item: AuditItem, settings: AuditSettings) -> str | None:
 
 
 def option_duplicates(item: AuditItem, _: AuditSettings) -> str | None:
-    """Say which two options say the same: alike but for case, fillers, endings or a typing error.
-
-    A word more, another pronoun, number or order of words makes another option.
-    """
+    """Say which two options say the same but for case, width, spacing and outer punctuation."""
     if any(is_blank(option.text) for option in item.options):
         return "an option is blank"
-    read = [(option.id, same_text(option.text), _kept(option.text)) for option in item.options]
-    for (one, text, said), (other, text_, said_) in combinations(read, 2):
-        if text == text_ or _is_same(said, said_):
-            return f"options {one} and {other} say the same"
+    for one, other in combinations(item.options, 2):
+        if same_text(one.text) == same_text(other.text):
+            return f"options {one.id} and {other.id} say the same"
     ids = [option.id for option in item.options]
     return f"option ids repeat: {', '.join(ids)}" if len(set(ids)) < len(ids) else None
+
+
+def option_similarity(item: AuditItem, _: AuditSettings) -> str | None:
+    """Say which two options are alike but for articles, degree, endings of verbs or one letter.
+
+    What is denied, counted or measured makes another option, and so do number and participle.
+    """
+    read = [(option.id, same_text(option.text), _kept(option.text)) for option in item.options]
+    for (one, text, said), (other, text_, said_) in combinations(read, 2):
+        if (
+            text != text_
+            and _is_like(said, said_)
+            and _SIGNS.findall(text) == _SIGNS.findall(text_)
+        ):
+            return f"options {one} and {other} say almost the same"
+    return None
 
 
 def answer_sanity(item: AuditItem, _: AuditSettings) -> str | None:
@@ -77,20 +93,34 @@ def _echo(text: str, asked: frozenset[str]) -> float:
     return len(said & asked) / len(said) if said else 0.0
 
 
-def _is_same(one: Sequence[str], other: Sequence[str]) -> bool:
-    return bool(one) and len(one) == len(other) and all(map(_is_same_word, one, other))
+def _is_like(one: Sequence[str], other: Sequence[str]) -> bool:
+    return bool(one) and len(one) == len(other) and all(map(_is_like_word, one, other))
 
 
 def _kept(text: str) -> list[str]:
-    return [word for word in words(text) if word not in _FILLERS]
+    """Return the words of a text without fillers, but for those beside a word that holds them."""
+    said = words(text)
+    return [
+        word
+        for at, word in enumerate(said)
+        if word not in _FILLERS or any(map(_holds, said[max(at - 1, 0) : at + 2]))
+    ]
 
 
-def _is_same_word(one: str, other: str) -> bool:
-    """Whether two words differ in their ending or, where they are long, by one letter left out."""
-    if one == other or stem(one) == stem(other):
+def _holds(word: str) -> bool:
+    return word in _HOLDING or word.endswith(("n't", "n’t"))
+
+
+def _is_like_word(one: str, other: str) -> bool:
+    """Whether two words are forms of one verb, or long and alike but for a letter inside."""
+    if one == other:
         return True
+    if (root := stem(one)) == stem(other):
+        ends = {one.removeprefix(root), other.removeprefix(root)}
+        return len(ends & _PARTICIPLES) == 1 and ends < _ENDINGS
     return (
         one[:_PREFIX] == other[:_PREFIX]
+        and one[-1] == other[-1]
         and min(len(one), len(other)) >= _LONG
         and not any(sign.isdigit() for sign in one + other)
         and Indel.distance(one, other) == 1

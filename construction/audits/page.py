@@ -10,8 +10,9 @@ from construction.audits.values import AuditResult, Share
 from construction.gates import GatePolicy
 from psychemme.pages import content_policy, page_style, page_templates
 
-_TEMPLATES = Path(__file__).parent / "templates"
-_LISTED = 500
+_TEMPLATES = Path(__file__).parents[1] / "templates"
+LISTED = 500
+"""Findings of an audit that a page lists."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def write_page(page: Path, title: str, results: Sequence[AuditResult], policy: G
         results=results,
         action=policy.action,
         figures=figures,
-        listed=_LISTED,
+        listed=LISTED,
     )
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(text, encoding="utf-8")

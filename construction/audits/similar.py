@@ -98,13 +98,13 @@ def duplicate_questions(items: Sequence[AuditItem], settings: AuditSettings) -> 
     """Return the items whose question an earlier item of the same episode and moment asks."""
     title = "Question asked again within its episode"
     asked = [item for item in items if item.episode_id]
-    moments = [(i.episode_id, i.decision_time, _numbers(i.question)) for i in asked]
+    moments = [(i.episode_id, i.decision_time, numbers_of(i.question)) for i in asked]
     often: dict[Hashable, int] = defaultdict(int)
     for moment in moments:
         often[moment] += 1
     shared = [n for n, moment in enumerate(moments) if often[moment] > 1]
     pairs = near_duplicates(
-        [_asked(asked[n]) for n in shared],
+        [asked_of(asked[n]) for n in shared],
         settings.question_similarity,
         [moments[n] for n in shared],
     )
@@ -117,7 +117,7 @@ def repeated_questions(items: Sequence[AuditItem], settings: AuditSettings) -> A
     """Return the items whose question an earlier item of another episode asks."""
     title = "Question asked again of another episode"
     questions = [item.question for item in items]
-    numbers = [_numbers(question) for question in questions]
+    numbers = [numbers_of(question) for question in questions]
     pairs = near_duplicates(questions, settings.question_similarity, numbers)
     found = [
         _finding(items[one], items[two], like)
@@ -127,13 +127,14 @@ def repeated_questions(items: Sequence[AuditItem], settings: AuditSettings) -> A
     return item_result("repeated_questions", title, items, found)
 
 
-def _asked(item: AuditItem) -> str:
+def asked_of(item: AuditItem) -> str:
+    """Return what an item asks, with its options where the question names them."""
     # What is asked of the options is another question with other options.
     options = sorted(o.text for o in item.options) if _OF_OPTIONS.search(item.question) else ()
     return " ".join([item.question, *options])
 
 
-def _numbers(text: str) -> tuple[str, ...]:
+def numbers_of(text: str) -> tuple[str, ...]:
     """Return what of a question holds digits: asked of another moment, it is another question."""
     return tuple(word for word in words(text) if any(sign.isdigit() for sign in word))
 

@@ -9,18 +9,30 @@ from collections.abc import Iterator
 
 from construction.audits.results import each
 from construction.audits.values import AuditItem, AuditSettings
-from construction.audits.wording import word_list, words
+from construction.audits.wording import cased_words, plain_text, word_list, word_lists
 
-_PROFANE = word_list("profane")
-_EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b")
+_PROFANE, _NAMES = word_list("profane"), word_list("names")
+_INNOCENT = word_lists("innocent")
+# The Cyrillic letter that is taken for y, and for u.
+_DOUBLE = str.maketrans("\u0443\u0423", "uU")
+_EMAIL = re.compile(r"[\w.%+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b")
 _PHONE = re.compile(
-    r"(?<![\w.:/-])(?:\+\d{1,3}[ .-]?(?:\(0?\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){2,4}"
-    r"|\(\d{3,5}\)[ .-]?\d{3,4}[ .-]?\d{3,4}|0\d{2,4}[ -]\d{3,4}[ -]?\d{3,4}"
-    r"|\d{3}[ .-]\d{3}[ .-]\d{4})(?![\w:/-]|\.\d)"
+    # Not a number in thousands.
+    r"(?<![\w.:/-])(?!\+\d{1,3}(?: \d{3}){1,2}(?![ .-]?\d))"
+    r"(?:\+\d{1,3}[ .-]?(?:\(0?\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){2,4}"
+    r"|(?<!\d )(?:\(\d{3,5}\)[ .-]?\d{3,4}[ .-]?\d{3,4}|0\d{2,4}[ -]\d{3,4}[ -]?\d{3,4}"
+    r"|0\d(?:[ .-]\d\d){4}|\d{3}[ .-]\d{3}[ .-]\d{4})(?! \d))(?![\w:/-]|\.\d)"
 )
-# Digits alone are a number to call only where the text says so.
+# Digits alone are a number to call only where the text says so, and where no thousands, decimals,
+# date, years or hours are written, nor anything that is counted follows.
 _CALLED = re.compile(
-    r"\b(?:call|phone|telephone|tel|dial|ring|text|number)\b\D{0,15}\d(?:[ .-]?\d){6,14}\b",
+    r"\b(?:call|phone|telephone|tel|dial|ring|text|number(?!\s+of\b))\b\D{0,15}(?<!\d)"
+    r"(?!\d{1,2}(?:[ .]\d{3})+(?![ .-]?\d)|\d{3}(?:[ .]000)+(?!\d)|\d{1,2}\.\d{5}|\d{5,}\.\d"
+    r"|\d{4}-\d\d-\d\d|\d\d?[-.]\d\d?[-. ](?:19|20)\d\d|(?:1\d|20)\d\d-(?:1\d|20)\d\d(?!\d)"
+    r"|\d\d?\.\d\d-\d)\d(?:[ .-]?\d){6,14}"
+    r"(?=\s*(?:$|[-.,;:!?)\]\"'”’](?!\s?\d))|\s+(?:a[st]|again|and|asap|after|by|before|but|"
+    r"for|from|if|i[ns]|later|now|on|or|please|she|he|so|soon|the[ny]?|to|today|tomorrow|tonight|"
+    r"until|was|when|with)\b)",
     re.IGNORECASE,
 )
 _STREET = re.compile(
@@ -39,14 +51,13 @@ _SHAPES = (
     ("a social security number", _SSN),
     ("a phone number", _PHONE),
     ("a phone number", _CALLED),
-    ("a street address", _STREET),
 )
 
 
 def profanity(item: AuditItem, _: AuditSettings) -> str | None:
     """Say which profane word stands where."""
     for where, text in _texts(item):
-        if found := next((word for word in words(text) if word in _PROFANE), None):
+        if found := _profane_word(text):
             return f"{found!r} in {where}"
     return None
 
@@ -59,8 +70,15 @@ def personal_data(item: AuditItem, _: AuditSettings) -> str | None:
     return None
 
 
+def street_address(item: AuditItem, _: AuditSettings) -> str | None:
+    """Say where a street with a number stands; it may be a person's, or a place all know."""
+    places = (where for where, text in _texts(item) if _STREET.search(plain_text(text)))
+    return next((f"a street address in {where}" for where in places), None)
+
+
 def kind_of_data(text: str) -> str | None:
     """Return which personal data a text holds, if any."""
+    text = plain_text(text)
     if _EMAIL.search(text):
         return "an e-mail address"
     if _HANDLE.search(text):
@@ -89,6 +107,19 @@ def _texts(item: AuditItem) -> Iterator[tuple[str, str]]:
         yield f"cue {number}", cue.description
 
 
+def _profane_word(text: str) -> str | None:
+    """Return the first profane word of a text that is neither a name nor innocent where it is."""
+    for spelled in dict.fromkeys((text, text.translate(_DOUBLE))):
+        written = [word.removesuffix("'s") for word in cased_words(plain_text(spelled))]
+        said = [word.casefold() for word in written]
+        for cased, word in zip(written, said, strict=True):
+            if word not in _PROFANE or (word in _NAMES and cased.istitle()):
+                continue
+            if _INNOCENT.get(word, frozenset()).isdisjoint(said):
+                return word
+    return None
+
+
 def _is_card(text: str) -> bool:
     """Whether the digits pass Luhn's check."""
     digits = [int(sign) for sign in text if sign.isdigit()][::-1]
@@ -105,4 +136,5 @@ def _is_iban(text: str) -> bool:
 SPEECH_AUDITS = (
     each("profanity", "Profanity in texts", profanity),
     each("personal_data", "Personal data in texts", personal_data),
+    each("street_address", "Street addresses in texts", street_address),
 )

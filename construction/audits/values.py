@@ -84,7 +84,8 @@ class AuditResult(Share):
 
     `rate`, `low` and `high` are fractions and a 95% interval, None where `why` says why they are
     undefined or the audit was not run. `is_flagged` says that the set as a whole is at fault;
-    `findings` are the offending items, in the items' order.
+    `findings` are the offending items, in the items' order. Of the items in `unknown` it cannot
+    tell whether they pass.
     """
 
     audit: str
@@ -93,6 +94,7 @@ class AuditResult(Share):
     unit: Unit = "item"
     by_capability: Mapping[str, Share] = {}
     findings: tuple[Finding, ...] = ()
+    unknown: tuple[str, ...] = ()
     is_flagged: bool = False
     why: str = ""
 
@@ -100,7 +102,8 @@ class AuditResult(Share):
 class AuditSettings(Value):
     """The thresholds of the audits; shares and similarities are fractions, widths seconds.
 
-    `question_similarity` is the Jaccard similarity of five-character shingles, `echo` the share of
+    `question_similarity` is the Jaccard similarity of five-character shingles,
+    `embedding_similarity` the cosine of two questions' vectors, `echo` the share of
     a reference's content words that the question holds, `outcome` the share of them that is said
     after the decision time. A cue may be `cue_widest` of its episode wide at most, or as wide as
     `cue_always` seconds.
@@ -109,6 +112,7 @@ class AuditSettings(Value):
     significance: float = Field(default=0.01, gt=0, lt=1)
     options_most: int = Field(default=10, ge=2, le=26)
     question_similarity: float = Field(default=0.8, ge=0.5, le=1)
+    embedding_similarity: float = Field(default=0.92, ge=0, le=1)
     echo: float = Field(default=0.75, gt=0, le=1)
     outcome: float = Field(default=0.8, gt=0, le=1)
     opening_words: int = Field(default=3, ge=1)

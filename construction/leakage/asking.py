@@ -15,6 +15,7 @@ from construction.footage import Media, sent
 from construction.leakage.decision import TRIALS
 from construction.leakage.items import LeakageItem
 from construction.leakage.probes import FOOTAGE, Probe, View, view
+from construction.leakage.sound import Sound
 from construction.presentation import present, presentation_order, restore
 from prompts.load import prompt_hash, render
 from psychemme.answers import fits, same_choice
@@ -56,24 +57,34 @@ def role_of(key: str) -> GateRole:
 
 
 @cache
-def _protocol(parameters: Parameters, secret: bytes, judge: str | None, probe: Probe) -> str:
+def _protocol(
+    parameters: Parameters, secret: bytes, judge: str | None, probe: Probe, is_heard: bool
+) -> str:
     judged = [] if judge is None else [judge, prompt_hash(GateRole.RUBRIC)]
     asked = [prompt_hash(GateRole.PROBE), vars(parameters), digest(secret.hex()), str(probe)]
-    return digest([*asked, *judged])[:_DIGITS]
+    return digest([*asked, *judged, *(["sound"] if is_heard else [])])[:_DIGITS]
 
 
 @dataclass(frozen=True)
 class Manner:
-    """How models are asked, which a trial's `protocol` is a digest of."""
+    """How models are asked, which a trial's `protocol` is a digest of.
+
+    `listeners` are the models that are given sound where they are given footage.
+    """
 
     parameters: Parameters
     secret: bytes
     judge: str | None = None
+    listeners: frozenset[str] = frozenset()
 
-    def protocol(self, item: LeakageItem, probe: Probe) -> str:
-        """Return the digest of all that shapes the item's trials, but for item and model."""
+    def protocol(self, item: LeakageItem, probe: Probe, model: str) -> str:
+        """Return the digest of all that shapes a model's trials of the item, but for both."""
         judge = None if item.format.is_choice else self.judge
-        return _protocol(self.parameters, self.secret, judge, probe)
+        return _protocol(self.parameters, self.secret, judge, probe, self.hears(probe, model))
+
+    def hears(self, probe: Probe, model: str) -> bool:
+        """Return whether a probe gives sound to a model."""
+        return probe in FOOTAGE and model in self.listeners
 
     def place(self, item: LeakageItem, probe: Probe, model: str, trial: int) -> TrialPlace:
         """Return where a trial is stored."""
@@ -81,7 +92,7 @@ class Manner:
             candidate_key=item.key,
             version=item.version,
             probe=probe,
-            protocol=self.protocol(item, probe),
+            protocol=self.protocol(item, probe, model),
             model=model,
             trial=trial,
         )
@@ -198,6 +209,7 @@ class Prober:
     store: LeakageStore
     manner: Manner
     media: Mapping[str, Media] = field(default_factory=dict)
+    sounds: Mapping[str, Sound] = field(default_factory=dict)
     trials: Trials = field(default_factory=Trials)
 
     async def ask(
@@ -233,6 +245,9 @@ class Prober:
         if probe in FOOTAGE:
             cut = item.material.model_copy(update={"frames": shown.frames})
             media = await self.media[place.model](cut)
+            if self.manner.hears(probe, place.model):
+                sound = await self.sounds[place.model](item.material, shown.heard)
+                media = (*media, sound) if sound else media
         request = self.manner.request(item, place, shown, attempt, media)
         reply = await self._complete(GateRole.PROBE, place.model, request)
         order = self.manner.order(item, place)

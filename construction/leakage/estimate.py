@@ -1,11 +1,10 @@
 """What the filter would cost, before it is started: at most, and where its models only guess."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from construction.endpoints import terms_of
 from construction.leakage.asking import Manner, Trials
 from construction.leakage.decision import TRIALS, Decision, chance, expected_trials
 from construction.leakage.filtering import gated_items, manner_of, schedule, standing
@@ -14,7 +13,8 @@ from construction.leakage.models import Wanted, refuse_models
 from construction.leakage.probes import FOOTAGE, Probe, view
 from construction.workspace import Workspace
 from psychemme.clients.cards import Cards, load_cards
-from psychemme.clients.size import TOKENS_PER_IMAGE, input_tokens
+from psychemme.clients.size import TOKENS_PER_AUDIO_SECOND, TOKENS_PER_IMAGE, input_tokens
+from psychemme.clients.terms import terms_of
 from psychemme.config import Effective, Settings
 from state.leakage import LeakageStore
 
@@ -40,10 +40,11 @@ class ModelEstimate:
 
 @dataclass(frozen=True)
 class LeakageEstimate:
-    """What all models would take for so many items."""
+    """What all models would take for so many items; `spent` is what they have cost so far."""
 
     items: int
     models: tuple[ModelEstimate, ...]
+    spent: float | None = 0.0
 
     @property
     def calls(self) -> int:
@@ -54,6 +55,23 @@ class LeakageEstimate:
     def expected(self) -> float:
         """The calls of all models where they only guess."""
         return float(sum((one.expected for one in self.models), Fraction(0)))
+
+    @property
+    def cost(self) -> float | None:
+        """A bound on the US dollars of all models, None where a price is unknown."""
+        return total(one.cost for one in self.models)
+
+    @property
+    def expected_cost(self) -> float | None:
+        """US dollars where the models only guess, None where a price is unknown."""
+        return total(one.expected_cost for one in self.models)
+
+
+def total(costs: Iterable[float | None]) -> float | None:
+    """Return the sum of costs, None where one of them is unknown."""
+    found = list(costs)
+    known = [cost for cost in found if cost is not None]
+    return sum(known) if len(known) == len(found) else None
 
 
 def estimate_leakage(workspace: Workspace, effective: Effective, wanted: Wanted) -> LeakageEstimate:
@@ -66,7 +84,7 @@ def estimate_leakage(workspace: Workspace, effective: Effective, wanted: Wanted)
         refuse_models(wanted, cards, store.runs(GATE))
         trials = Trials(store.calls())
     items, _ = gated_items(workspace, effective, wanted.run)
-    manner = manner_of(workspace, settings, wanted.judge)
+    manner = manner_of(workspace, settings, wanted, cards)
     shares: dict[str, ModelEstimate] = {}
     tokens: dict[str, list[tuple[int, Fraction, int]]] = defaultdict(list)
     for item in items:
@@ -74,7 +92,7 @@ def estimate_leakage(workspace: Workspace, effective: Effective, wanted: Wanted)
             tokens[model].append((calls, expected, size))
     for model, needs in tokens.items():
         shares[model] = _share(model, needs, settings, cards)
-    return LeakageEstimate(len(items), tuple(shares[name] for name in sorted(shares)))
+    return LeakageEstimate(len(items), tuple(shares[name] for name in sorted(shares)), trials.cost)
 
 
 Need = tuple[str, int, Fraction, int]
@@ -99,7 +117,9 @@ def _needs(item: LeakageItem, wanted: Wanted, manner: Manner, trials: Trials) ->
             needs.append((model, 1, Fraction(1), _size(item, probe, model, manner)))
     if not item.format.is_choice and wanted.judge is not None:
         calls, expected = len(needs), sum((n[2] for n in needs), Fraction(0))
-        size = max((n[3] for n in needs), default=0)
+        # What is judged is taken to be as long as the reference.
+        place = manner.place(item, Probe.QUESTION, wanted.judge, 0)
+        size = input_tokens(manner.judgement(item, place, str(item.answer)))
         needs.append((wanted.judge, calls, expected, size))
     return needs
 
@@ -148,7 +168,8 @@ def _size(item: LeakageItem, probe: Probe, model: str, manner: Manner) -> int:
         return 0
     request = manner.request(item, manner.place(item, probe, model, 0), shown)
     images = len(shown.frames) * TOKENS_PER_IMAGE if probe in FOOTAGE else 0
-    return input_tokens(request) + images
+    seconds = item.material.episode.duration if manner.hears(probe, model) else 0.0
+    return input_tokens(request) + images + round(seconds * TOKENS_PER_AUDIO_SECOND)
 
 
 def _share(

@@ -10,14 +10,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 
-from construction.endpoints import MakeClient, Spending, open_clients, refuse_unknown_prices
-from construction.footage import Media, frame_parts
+from construction.endpoints import MakeClient, Spending, open_clients
+from construction.footage import Footage, Media, frame_parts, windows_of
 from construction.leakage.asking import Manner, Prober, Trials, client_key, role_of
 from construction.leakage.decision import TRIALS, TRIALS_EACH, Decision, decide, threshold
 from construction.leakage.items import GATE, LeakageItem, read_items
-from construction.leakage.models import Wanted, refuse_models
+from construction.leakage.models import Wanted, refuse_budget, refuse_models
 from construction.leakage.policies import policies
 from construction.leakage.probes import Probe
+from construction.leakage.sound import sound_for
 from construction.workspace import Workspace
 from prompts.load import prompt_hash
 from psychemme.canonical import digest
@@ -30,6 +31,7 @@ from psychemme.episode import Value
 from psychemme.errors import PsychemmeError, RunError, Stopped, UserError
 from psychemme.media.blobs import BlobStore
 from psychemme.vocabulary import GateOutcome, GateRole
+from state.clips import ClipStore
 from state.gates import GateStore
 from state.leakage import LeakageStore
 from state.leases import hold
@@ -134,8 +136,8 @@ class Filtering:
         filtered = [counted(lambda item=item: self._settle(item)) for item in self.items]  # type: ignore[misc]
         probed = [counted(lambda place=place: self.prober.ask(*place)) for place in others]  # type: ignore[misc]
         # One after the other: a probe may be one of the filter's own trials.
-        await _each(filtered, self.concurrency, self.stop)
-        await _each(probed, self.concurrency, self.stop)
+        await work_through(filtered, self.concurrency, self.stop)
+        await work_through(probed, self.concurrency, self.stop)
         return self.verdicts()
 
     def verdicts(self) -> list[Verdict]:
@@ -168,7 +170,7 @@ class Filtering:
         await gates.in_thread(lambda: gates.record(item.key, item.version, record))
 
 
-async def _each(
+async def work_through(
     works: Iterable[Callable[[], Awaitable[None]]], concurrency: int, stop: asyncio.Event
 ) -> None:
     """Do all works; where one cannot go on, calls in flight still finish and are kept."""
@@ -196,10 +198,11 @@ async def _each(
         raise next((reason for reason in reasons if str(reason)), reasons[0])
 
 
-def manner_of(workspace: Workspace, settings: Settings, judge: str | None) -> Manner:
-    """Return how models are asked under these settings."""
+def manner_of(workspace: Workspace, settings: Settings, wanted: Wanted, cards: Cards) -> Manner:
+    """Return how models are asked under these settings; those that take sound hear footage."""
     parameters = Parameters(settings.temperature, settings.max_output_tokens)
-    return Manner(parameters, workspace.secret, judge)
+    listeners = frozenset(m for m in wanted.asked() if cards.card_for(m).native_audio)
+    return Manner(parameters, workspace.secret, wanted.judge, listeners)
 
 
 def gated_items(
@@ -243,20 +246,21 @@ async def filtering(
     ):
         refuse_models(wanted, cards, store.runs(GATE))
         items, actions = gated_items(workspace, effective, wanted.run)
-        manner = manner_of(workspace, settings, wanted.judge)
+        manner = manner_of(workspace, settings, wanted, cards)
         clients = {client_key(GateRole.PROBE, model): model for model in wanted.asked()}
         if wanted.judge and any(not item.format.is_choice for item in items):
             clients[client_key(GateRole.RUBRIC, wanted.judge)] = wanted.judge
-        if spending.budget is not None:
-            refuse_unknown_prices(clients, settings, cards)
         trials = Trials(store.calls())
         allowed = replace(spending, spent=trials.cost)
+        refuse_budget(clients, settings, cards, allowed)
         replies = workspace.blobs / "replies"
         opened = open_clients(clients, cards, settings, allowed, replies, stop, make, role_of)
         async with opened as made:
             store.begin(GATE, pins_of(wanted, settings, cards, manner))
             media = {model: _frames(cards, model, workspace, settings) for model in wanted.asked()}
-            prober = Prober(made, store, manner, media, trials)
+            footage = _footage(workspace, settings, items)
+            sounds = {m: sound_for(cards.card_for(m), footage) for m in manner.listeners}
+            prober = Prober(made, store, manner, media, sounds, trials)
             concurrency = settings.concurrency
             yield Filtering(items, wanted, prober, gates, actions, concurrency, stop)
 
@@ -272,6 +276,14 @@ def pins_of(wanted: Wanted, settings: Settings, cards: Cards, manner: Manner) ->
     }
     named = {"judge": wanted.judge, "hold-out": wanted.hold_out, "cues": wanted.cues}
     return pins | {name: model for name, model in named.items() if model}
+
+
+def _footage(workspace: Workspace, settings: Settings, items: Sequence[LeakageItem]) -> Footage:
+    numbers = {item.material.preparation for item in items}
+    with ClipStore(workspace.database) as clips:
+        episodes = [episode for number in sorted(numbers) for episode in clips.episodes(number)]
+        windows = windows_of(episodes, {clip.id: clip for clip in clips.clips()})
+    return Footage(windows, BlobStore(workspace.blobs, settings.media))
 
 
 def _frames(cards: Cards, model: str, workspace: Workspace, settings: Settings) -> Media:

@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from construction.endpoints import K, Spending
 from construction.leakage.decision import MODELS
 from construction.leakage.probes import FOOTAGE, Probe
 from psychemme.clients.cards import Cards, EndpointKind
+from psychemme.clients.terms import refuse_unknown_prices
+from psychemme.config import Settings
 from psychemme.errors import ConfigError
 from state.leakage import GateRunRecord
 
@@ -61,6 +64,20 @@ def refuse_models(wanted: Wanted, cards: Cards, earlier: Sequence[GateRunRecord]
         raise ConfigError(
             f"{wanted.hold_out!r} has filtered: it cannot measure what the filter achieved.",
             "Name a model with --hold-out that never was one of --models here.",
+        )
+
+
+def refuse_budget(
+    models: Mapping[K, str], settings: Settings, cards: Cards, spending: Spending
+) -> None:
+    """Raise ConfigError where no budget can be kept: a price, or what was spent, is unknown."""
+    if spending.budget is None:
+        return
+    refuse_unknown_prices(models.values(), settings, cards)
+    if spending.spent is None:
+        raise ConfigError(
+            "What earlier calls here cost is unknown, so that no budget can be kept.",
+            "Leave out --budget.",
         )
 
 

@@ -51,7 +51,8 @@ class ProbeRow(Value):
     """How often a model was right on its first trial of each item of a group.
 
     `group` is a capability, `all`, or `kept` and `removed` by the filter. `share.expected` is the
-    mean chance of a guess. `failed` trials, which nobody could read, are among those not right.
+    mean chance of a guess, which open items have none of, None where all are open. `failed` trials,
+    which nobody could read, are among those not right.
     """
 
     probe: Probe
@@ -78,6 +79,11 @@ class LeakageReport(Value):
     probes: tuple[ProbeRow, ...]
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def leaks(self) -> tuple[Verdict, ...]:
+        """The verdicts on the items that leak."""
+        return tuple(one for one in self.verdicts if one.decision is Decision.LEAKS)
 
 
 def report_of(
@@ -188,7 +194,7 @@ def _accuracy(
         share=share(
             sum(trial.is_right for _, trial in asked),
             len(asked),
-            float(sum(known, Fraction(0)) / len(known)) if len(known) == len(luck) else None,
+            float(sum(known, Fraction(0)) / len(luck)) if known else None,
         ),
         failed=sum(trial.credit is None for _, trial in asked),
     )
@@ -203,10 +209,10 @@ def read_report(
     """
     cards = load_cards(workspace.root)
     with LeakageStore(workspace.database) as store:
-        wanted = wanted or _newest(store)
+        wanted = wanted or newest(store)
         trials = Trials(store.calls())
     items, _ = gated_items(workspace, effective, wanted.run)
-    manner = manner_of(workspace, effective.settings, wanted.judge)
+    manner = manner_of(workspace, effective.settings, wanted, cards)
     with RunStore(workspace.database) as runs:
         made_by = {item.run for item in items}
         agents = {
@@ -221,7 +227,8 @@ def read_report(
     return report.model_copy(update={"notes": (*report.notes, _UNSEEN)})
 
 
-def _newest(store: LeakageStore) -> Wanted:
+def newest(store: LeakageStore) -> Wanted:
+    """Return what the newest run of the filter was told to do; raises RunError where none is."""
     runs = store.runs(GATE)
     if not runs:
         raise RunError(

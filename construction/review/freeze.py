@@ -1,10 +1,12 @@
 """Freeze what reviewers approved unanimously into a release; refuse everything else by name."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version as tool_version
 from pathlib import Path
 
+from construction.audits.desk import WorkspaceAudit, audit_subjects
+from construction.audits.sources import Subject, versioned
 from construction.leakage.models import SEPARATOR
 from construction.leakage.policies import policy_of
 from construction.review.release_rows import release_rows
@@ -28,7 +30,7 @@ from psychology_kb.load import load_profile, load_review
 from state.address import Address
 from state.leakage import LeakageStore
 from state.review_desk import ReviewDesk
-from state.review_values import ReviewedVersion, SetRecord, Vote
+from state.review_values import GateRecord, ReviewedVersion, SetRecord, Vote
 from state.runs import RunStore
 from state.values import Dossier, RunRecord
 
@@ -105,6 +107,12 @@ class Reviewed:
         """The candidate's key, the run before the id."""
         return self.version.item.candidate_key
 
+    @property
+    def subject(self) -> Subject:
+        """The version as audits take it."""
+        item = self.version.item
+        return Subject(versioned(item, self.dossier), self.run.ordinal, item.version, True)
+
 
 @dataclass(frozen=True)
 class Frozen:
@@ -122,6 +130,7 @@ def freeze(workspace: Workspace, out: Path, order: Order, more: MoreFiles | None
     nothing was approved.
     """
     reviewed = _without(read_reviewed(workspace.database), order.leave_out)
+    reviewed, audit = _audited(reviewed)
     approved = [one for one in reviewed if one.version.closing is Closing.APPROVED]
     if not approved:
         raise ReviewError(
@@ -137,6 +146,7 @@ def freeze(workspace: Workspace, out: Path, order: Order, more: MoreFiles | None
         return more(release) if more else {}
 
     facts = release_facts(order, approved, reviewed)
+    facts = facts.model_copy(update={"gates": _with_set(facts.gates, audit)})
     if facts.gates[LEAKAGE] != "not_run":
         named = _filters(workspace.database)
         facts = facts.model_copy(update={"models": facts.models | named})
@@ -156,6 +166,36 @@ def _without(reviewed: Sequence[Reviewed], left_out: frozenset[str]) -> list[Rev
             "Name it as the faults or `psychemme review status` do.",
         )
     return [one for one in reviewed if left_out.isdisjoint((one.id, one.key))]
+
+
+def _audited(reviewed: Sequence[Reviewed]) -> tuple[list[Reviewed], WorkspaceAudit]:
+    """Return `reviewed` with what audits find now in those that are approved, and the audit.
+
+    A stored result may be older than its version, or than another item that now asks the same. One
+    that blocks stands until its gate is run again, and so does what a finding was stored as.
+    """
+    approved = [one for one in reviewed if one.version.closing is Closing.APPROVED]
+    subjects = {one.key: one.subject for one in approved}
+    by_run = {one.run.ordinal: policy_of(one.run.plan_json) for one in approved}
+    audit = audit_subjects(list(subjects.values()), by_run)
+
+    def gates(one: Reviewed) -> tuple[GateRecord, ...]:
+        held = {gate.gate: gate for gate in one.version.gates}
+        for found in audit.verdicts_of(subjects[one.key]):
+            before = held.get(found.gate)
+            is_kept = before and (
+                before.outcome is GateOutcome.BLOCK or before.detail == found.detail
+            )
+            held[found.gate] = before if before and is_kept else found
+        return tuple(held.values())
+
+    audited = [
+        replace(one, version=one.version.model_copy(update={"gates": gates(one)}))
+        if one.key in subjects
+        else one
+        for one in reviewed
+    ]
+    return audited, audit
 
 
 def read_reviewed(database: Address) -> list[Reviewed]:
@@ -326,6 +366,22 @@ def _gates(approved: Sequence[Reviewed]) -> dict[str, GateResult]:
         name: _gate_result([of_item.get(name) for of_item in found])
         for name in sorted({LEAKAGE}.union(*found))
     }
+
+
+def _with_set(gates: Mapping[str, GateResult], audit: WorkspaceAudit) -> dict[str, GateResult]:
+    """Return `gates` with audits of the whole set, and those not run or of too few items."""
+    found: dict[str, GateResult] = {}
+    for one in audit.results:
+        if audit.policy.action(one.audit) == "off":
+            continue
+        if one.kind == "item":
+            found[one.audit] = gates.get(one.audit, "not_run")
+        elif one.is_flagged:
+            found[one.audit] = "warned"
+        else:
+            is_told = not one.why and one.of >= audit.policy.thresholds.fewest
+            found[one.audit] = "passed" if is_told else "not_run"
+    return dict(sorted({**gates, **found}.items()))
 
 
 def _gate_result(outcomes: Sequence[GateOutcome | None]) -> GateResult:

@@ -1,16 +1,15 @@
 """Invite links, and the sessions they open.
 
-A token is 256 random bits, shown once and kept as its SHA-256 only. A link that is unknown,
-expired or revoked is refused in the same words, so that nobody learns which it was.
+A token is shown once and kept as its SHA-256 only. A link that is unknown, expired or revoked is
+refused in the same words, so that nobody learns which it was.
 """
 
-import hashlib
 import re
-import secrets
 from dataclasses import dataclass, field
 
 from psychemme.canonical import now
 from psychemme.errors import ReviewError
+from psychemme.pages.tokens import hash_token, new_token
 from psychemme.release.texts import is_blank
 from state.review_desk import ReviewDesk
 from state.review_values import ReviewerRecord, SessionRecord
@@ -39,21 +38,6 @@ class Opened:
 
     token: str = field(repr=False)
     expires_at: int
-
-
-def new_token() -> str:
-    """Return a token that nobody can guess, of characters that a URL keeps."""
-    return secrets.token_urlsafe(32)
-
-
-def hash_token(token: str) -> str:
-    """Return what is stored of a token: its SHA-256 (hex)."""
-    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
-
-
-def link(address: str, token: str) -> str:
-    """Return the link that opens the page at `address` (`https://host`)."""
-    return f"{address.rstrip('/')}/enter/{token}"
 
 
 def invite(

@@ -26,6 +26,8 @@ _STILL = 2
 """Mean change of a picture, in 1/10,000 of full scale, under which nothing moves."""
 _LETTERS = 12
 """A picture with so many shapes of the size of letters on an even ground is lettering."""
+_SAID = 400
+"""Characters of the transcript that are kept beside the measures."""
 
 
 class Language(Value):
@@ -88,6 +90,7 @@ def measures_of(clip: PreparedClip, seen: Fingerprint | None, heard: Language) -
         voices=len(set(voices)),
         language=heard.code,
         language_probability=heard.probability,
+        said=" ".join(u.text for u in clip.transcript if not u.flags)[:_SAID],
     )
 
 

@@ -20,22 +20,27 @@ from construction.screening.duplicates import (
 )
 from construction.screening.measuring import Language, fingerprints, language, measures_of
 from construction.screening.rules import (
+    SAME_AS,
     Measures,
     Reason,
     ScreeningRules,
     reason_of_terms,
     reasons_against,
 )
+from construction.screening.stills import make_stills
 from construction.screening.verdicts import (
     Standing,
     Words,
     is_kept_by_a_person,
+    rated_in,
     read_standings,
     standing,
     word,
+    word_of_model,
     word_of_rules,
 )
 from construction.workspace import Workspace
+from psychemme.canonical import canonical_json
 from psychemme.config import Settings
 from psychemme.errors import UserError, WorkspaceError
 from psychemme.media.blobs import BlobStore
@@ -47,20 +52,27 @@ from psychemme.release.texts import is_blank
 from psychemme.vocabulary import ScreeningMaker, ScreeningVerdict
 from state.address import Address
 from state.clips import ClipStore
+from state.leakage import LeakageStore
 from state.leases import hold
 from state.screening import ScreeningStore
 from state.values import ClipRecord
 
+GATE = "screening"
+"""The name under which runs of screening and their rules are kept."""
 Show = Callable[[int, int, str], None]
 
 
 @dataclass
 class Screened:
-    """What a `screen` found: where each clip stands, by id, and which clips show the same."""
+    """What a `screen` found: where each clip stands, by id, and which clips show the same.
+
+    `prepared` are all clips by SHA-256.
+    """
 
     standings: dict[str, Standing] = field(default_factory=dict)
     groups: tuple[tuple[str, ...], ...] = ()
     notes: list[str] = field(default_factory=list)
+    prepared: dict[str, PreparedClip] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,15 +108,30 @@ def screen_workspace(
         with ClipStore(workspace.database) as clips:
             usable = [c for c in clips.clips() if _is_usable(prepared.get(c.sha256))]
         measured, notes = _measure(usable, prepared, settings, plan.screening, blobs, show)
+        with LeakageStore(workspace.database, lease) as runs:
+            runs.begin(GATE, {"rules": canonical_json(plan.screening.model_dump(mode="json"))})
         with ScreeningStore(workspace.database, lease) as store:
             found = _record(store, measured, plan.screening)
-    prepare_workspace(
-        workspace,
-        settings,
-        plan,
-        measure=lambda some: ((c.sha256, prepared[c.sha256]) for c in some),
-    )
-    return Screened(read_standings(workspace.database), groups(found), [*summary.notes, *notes])
+    standings = take_effect(workspace, settings, plan, prepared)
+    return Screened(standings, groups(found), [*summary.notes, *notes], prepared)
+
+
+def take_effect(
+    workspace: Workspace, settings: Settings, plan: Plan, prepared: Mapping[str, PreparedClip]
+) -> dict[str, Standing]:
+    """Prepare anew with what is `prepared`, by SHA-256, and whatever was added since.
+
+    Verdicts take effect with that. Return where clips stand.
+    """
+    media, blobs = MediaSettings(asr=settings.asr), BlobStore(workspace.blobs, settings.media)
+
+    def measured(clips: Sequence[ClipRecord]) -> Iterator[tuple[str, PreparedClip]]:
+        yield from ((c.sha256, prepared[c.sha256]) for c in clips if c.sha256 in prepared)
+        new = [(c.path, c.sha256) for c in clips if c.sha256 not in prepared]
+        yield from measure_here(new, media, blobs, settings.workers)
+
+    prepare_workspace(workspace, settings, plan, measure=measured)
+    return read_standings(workspace.database)
 
 
 def decide(
@@ -150,6 +177,7 @@ def _measure(
     for sha256, found in fingerprints(jobs, blobs, settings.workers):
         seen[sha256] = found
         show(len(seen), len(jobs), names[sha256])
+    make_stills(jobs, blobs, settings.workers)
     heard, notes = _languages(jobs, settings, rules, blobs)
     notes += [f"{names[s]}: its pictures could not be compared." for s in files if not seen.get(s)]
     measured = []
@@ -190,7 +218,16 @@ def _record(
             reasons[name] += (_duplicate(name, match),)
     for one in measured:
         store.record(one.clip.id, word_of_rules(reasons[one.clip.id], one.measures))
+    _rate_again(store, words, rules)
     return found
+
+
+def _rate_again(store: ScreeningStore, words: Mapping[str, Words], rules: ScreeningRules) -> None:
+    """Hold the minimum of today against what models said before, without asking."""
+    for clip_id, said in words.items():
+        held = said.get(ScreeningMaker.MODEL)
+        if held is not None and (rated := rated_in(held)) is not None:
+            store.record(clip_id, word_of_model(rated, rules.rubric_minimum))
 
 
 def _reasons(one: _Measured, rules: ScreeningRules) -> tuple[Reason, ...]:
@@ -232,5 +269,5 @@ def _duplicate(name: str, match: Match) -> Reason:
         rule="duplicates",
         measure=str(match),
         threshold=f"{MOST_BITS} of 63 bits over {LEAST_OVERLAP:.0%}",
-        detail=f"shows the same as clip {other}",
+        detail=f"{SAME_AS}{other}",
     )

@@ -1,10 +1,21 @@
 """The thresholds of screening, and what a clip's measures say against it."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from pydantic import Field
 
 from psychemme.episode import Value
+
+
+class RubricMinimum(Value):
+    """The score, of 0 to 2, that a model's rating must reach in each dimension of the rubric."""
+
+    interaction: int = Field(default=1, ge=0, le=2)
+    people: int = Field(default=1, ge=0, le=2)
+    exchange: int = Field(default=0, ge=0, le=2)
+    quality: int = Field(default=1, ge=0, le=2)
+    safety: int = Field(default=1, ge=0, le=2)
 
 
 class ScreeningRules(Value):
@@ -14,6 +25,7 @@ class ScreeningRules(Value):
     `brightness` a fraction of full scale, `turns` counts changes of the voice that is heard.
     `languages` are codes such as `en`; none means any. `duplicates` keeps one clip of those that
     show the same. `require_terms` refuses what has no licence or no consent, whoever wants it.
+    `rubric_minimum` is held against what a model said, where one was asked.
     """
 
     min_speech_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
@@ -28,6 +40,7 @@ class ScreeningRules(Value):
     min_language_probability: float = Field(default=0.5, ge=0, le=1)
     duplicates: bool = True
     require_terms: bool = False
+    rubric_minimum: RubricMinimum = RubricMinimum()
 
 
 class Measures(Value):
@@ -35,7 +48,7 @@ class Measures(Value):
 
     `seconds` is its length, `face_share` the share of sampled seconds with a frontal face,
     `still_share` and `credits_share` the shares of its time in which nothing moves and in which
-    lettering stands on an even ground.
+    lettering stands on an even ground, `said` how the transcript begins.
     """
 
     seconds: float
@@ -49,6 +62,16 @@ class Measures(Value):
     voices: int = 0
     language: str | None = None
     language_probability: float | None = None
+    said: str = ""
+
+
+class Compared(NamedTuple):
+    """One measure, None where there is none, and the rule that it was held against."""
+
+    rule: str
+    measure: str | None
+    threshold: str
+    is_against: bool
 
 
 class Reason(Value):
@@ -64,13 +87,24 @@ class Reason(Value):
         return f"{found}, {self.detail}" if self.detail else found
 
 
+SAME_AS = "shows the same as clip "
+"""How the detail of a copy's reason begins; the other clip's id follows."""
 TERMS = "require_terms"
 """The rule that no decision of a person overrides."""
 
 
+def compared(measures: Measures, rules: ScreeningRules) -> tuple[Compared, ...]:
+    """Return every measure beside its rule; what was not measured is held against no clip."""
+    return (*_below(measures, rules), *_above(measures, rules), *_language(measures, rules))
+
+
 def reasons_against(measures: Measures, rules: ScreeningRules) -> tuple[Reason, ...]:
     """Return every reason that `measures` give; what was not measured gives none."""
-    return (*_below(measures, rules), *_above(measures, rules), *_language(measures, rules))
+    return tuple(
+        Reason(rule=one.rule, measure=one.measure or "", threshold=one.threshold)
+        for one in compared(measures, rules)
+        if one.is_against
+    )
 
 
 def reason_of_terms(
@@ -83,7 +117,7 @@ def reason_of_terms(
     return (Reason(rule=TERMS, measure=f"no {' and no '.join(lacking)}", threshold="both"),)
 
 
-def _below(measures: Measures, rules: ScreeningRules) -> Iterator[Reason]:
+def _below(measures: Measures, rules: ScreeningRules) -> Iterator[Compared]:
     pairs = (
         ("min_speech_seconds", measures.speech_seconds, rules.min_speech_seconds),
         ("min_face_share", measures.face_share, rules.min_face_share),
@@ -91,26 +125,31 @@ def _below(measures: Measures, rules: ScreeningRules) -> Iterator[Reason]:
         ("min_brightness", measures.brightness, rules.min_brightness),
         ("min_turns", measures.turns, rules.min_turns),
     )
-    for rule, measure, threshold in pairs:
-        if measure is not None and measure < threshold:
-            yield Reason(rule=rule, measure=f"{measure:g}", threshold=f"{threshold:g}")
+    for rule, measure, least in pairs:
+        is_against = measure is not None and measure < least
+        yield Compared(rule, _shown(measure), f"{least:g}", is_against)
 
 
-def _above(measures: Measures, rules: ScreeningRules) -> Iterator[Reason]:
+def _above(measures: Measures, rules: ScreeningRules) -> Iterator[Compared]:
     pairs = (
         ("max_brightness", measures.brightness, rules.max_brightness),
         ("max_still_share", measures.still_share, rules.max_still_share),
         ("max_credits_share", measures.credits_share, rules.max_credits_share),
     )
-    for rule, measure, threshold in pairs:
-        if measure is not None and measure > threshold:
-            yield Reason(rule=rule, measure=f"{measure:g}", threshold=f"{threshold:g}")
+    for rule, measure, most in pairs:
+        is_against = measure is not None and measure > most
+        yield Compared(rule, _shown(measure), f"{most:g}", is_against)
 
 
-def _language(measures: Measures, rules: ScreeningRules) -> Iterator[Reason]:
+def _language(measures: Measures, rules: ScreeningRules) -> Iterator[Compared]:
     heard, sure = measures.language, measures.language_probability or 0.0
-    if not rules.languages or heard is None or sure < rules.min_language_probability:
+    if not rules.languages:
         return
-    if heard not in rules.languages:
-        wanted = ", ".join(rules.languages)
-        yield Reason(rule="languages", measure=f"{heard} ({sure:.2f})", threshold=wanted)
+    told = None if heard is None else f"{heard} ({sure:.2f})"
+    is_sure = heard is not None and sure >= rules.min_language_probability
+    is_against = is_sure and heard not in rules.languages
+    yield Compared("languages", told, ", ".join(rules.languages), is_against)
+
+
+def _shown(measure: float | None) -> str | None:
+    return None if measure is None else f"{measure:g}"

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import TypeAdapter
 
-from construction.screening.rules import TERMS, Measures, Reason
+from construction.screening.rubric import Rated, reasons_of
+from construction.screening.rules import TERMS, Measures, Reason, RubricMinimum
 from psychemme.canonical import canonical_json
 from psychemme.episode import Value
 from psychemme.vocabulary import ScreeningMaker, ScreeningVerdict
@@ -13,7 +14,10 @@ from state.screening import Screening, ScreeningStore
 
 REASONS = TypeAdapter(tuple[Reason, ...])
 _MEASURES = TypeAdapter(Measures | None)
+_RATED = TypeAdapter(Rated | None)
 RULES = "plan"
+SCREENED_OUT = "Screened out: "
+"""How the reason of a clip begins whose verdict is in effect."""
 _ACTION = "Change the plan, or keep it with `psychemme screen decide`."
 _ACTION_TERMS = "State its licence and consent with `psychemme clips add`, then screen again."
 
@@ -21,13 +25,17 @@ Words = Mapping[ScreeningMaker, Screening]
 
 
 class Standing(Value):
-    """Where a clip stands: `reasons` are all that were found, whoever has the last word."""
+    """Where a clip stands: `reasons` are all that were found, whoever has the last word.
+
+    `rated` is the newest reply of a model, where one was asked.
+    """
 
     is_refused: bool = False
     decided_by: ScreeningMaker | None = None
     name: str = ""
     reasons: tuple[Reason, ...] = ()
     measures: Measures | None = None
+    rated: Rated | None = None
 
     @property
     def refusal(self) -> tuple[str, str] | None:
@@ -36,7 +44,7 @@ class Standing(Value):
             return None
         said = "; ".join(map(str, self.reasons))
         lacks_terms = any(reason.rule == TERMS for reason in self.reasons)
-        return f"Screened out: {said}.", _ACTION_TERMS if lacks_terms else _ACTION
+        return f"{SCREENED_OUT}{said}.", _ACTION_TERMS if lacks_terms else _ACTION
 
 
 def word(
@@ -44,7 +52,7 @@ def word(
     name: str,
     verdict: ScreeningVerdict,
     reasons: Sequence[Reason] = (),
-    measures: Measures | None = None,
+    measures: Value | None = None,
 ) -> Screening:
     """Return what `name` says of a clip, as it is kept."""
     return Screening(
@@ -62,18 +70,33 @@ def word_of_rules(reasons: Sequence[Reason], measures: Measures) -> Screening:
     return word(ScreeningMaker.RULES, RULES, verdict, reasons, measures)
 
 
+def word_of_model(rated: Rated, minimum: RubricMinimum) -> Screening:
+    """Return what a model's reply says of a clip: nothing, where it could not be read."""
+    reasons = reasons_of(rated.ratings, minimum) if rated.ratings else ()
+    verdict = ScreeningVerdict.REFUSE if reasons else ScreeningVerdict.KEEP
+    if rated.ratings is None:
+        verdict = ScreeningVerdict.UNDECIDED
+    return word(ScreeningMaker.MODEL, rated.model, verdict, reasons, rated)
+
+
+def rated_in(said: Screening) -> Rated | None:
+    """Return the reply that a model's word keeps."""
+    return _RATED.validate_json(said.measures_json)
+
+
 def standing(words: Words) -> Standing:
     """Return where a clip stands after the last word of each maker."""
     reasons = {maker: REASONS.validate_json(said.reasons_json) for maker, said in words.items()}
     found = tuple(reason for maker in ScreeningMaker for reason in reasons.get(maker, ()))
     maker = _last_word(words, reasons)
-    by_rules = words.get(ScreeningMaker.RULES)
+    by_rules, by_model = words.get(ScreeningMaker.RULES), words.get(ScreeningMaker.MODEL)
     return Standing(
         is_refused=maker is not None and words[maker].verdict is ScreeningVerdict.REFUSE,
         decided_by=maker,
         name=words[maker].name if maker else "",
         reasons=found,
         measures=_MEASURES.validate_json(by_rules.measures_json) if by_rules else None,
+        rated=rated_in(by_model) if by_model else None,
     )
 
 

@@ -1,5 +1,6 @@
 """`psychemme audit`."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,13 +17,17 @@ from psychemme.cli.app import (
     print_json,
     workspace_root,
 )
+from psychemme.cli.audit_models import Models, ask_models, print_estimate
 
 if TYPE_CHECKING:
     from construction.audits.desk import WorkspaceAudit
-    from construction.audits.values import AuditResult
+    from construction.audits.sources import Subject
+    from construction.audits.values import AuditItem, AuditResult
     from construction.gates import GatePolicy
+    from construction.workspace import Workspace
 
 _SHOWN = 20
+_REPLIES = "audit-replies"
 
 
 @app.command()
@@ -42,63 +47,87 @@ def audit(
     page: Annotated[
         Path | None, typer.Option(help="HTML page.  [default: WORKSPACE/report/audits.html]")
     ] = None,
+    entailment: Annotated[
+        str | None,
+        typer.Option(help="Model that is asked which options of an item entail each other."),
+    ] = None,
+    embeddings: Annotated[
+        str | None, typer.Option(help="Embedding model that finds paraphrases among questions.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint.")] = None,
+    concurrency: Annotated[int | None, typer.Option(help="Calls in hand at once.")] = None,
+    budget: Annotated[
+        float | None, typer.Option(min=0, help="US dollars that the model may spend; can resume.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only estimate the model's calls, tokens and cost.")
+    ] = False,
     json: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Audit the workspace's items, a release or a file: biases, repeats, cues, texts. Private."""
+    from construction.audits import desk
     from construction.audits.page import write_page
+    from construction.audits.registry import run_audits
+    from construction.gates import GatePolicy
+    from construction.leakage.policies import policies
+    from construction.plan import load_plan
+    from construction.workspace import open_workspace
+    from psychemme.config import load_settings
 
     if release and items:
         raise typer.BadParameter("give a release or a file of items", param_hint="--items")
-    if release or items:
-        if apply or run:
-            raise typer.BadParameter("only of a workspace", param_hint="--apply, --run")
-        results, policy = _elsewhere(release, items, plan)
-        title = str(release or items)
+    if (release or items) and (apply or run):
+        raise typer.BadParameter("only of a workspace", param_hint="--apply, --run")
+    if dry_run and not (entailment or embeddings):
+        raise typer.BadParameter("say --entailment MODEL or --embeddings MODEL")
+    if budget is not None and not entailment:
+        raise typer.BadParameter("say --entailment MODEL", param_hint="--budget")
+    root = workspace_root(workspace)
+    effective = load_settings(
+        root, {"plan": plan, "base_url": base_url, "concurrency": concurrency}
+    )
+    opened = None if release or items else open_workspace(root)
+    subjects = _subjects(opened, run) if opened else []
+    audited = [one.item for one in subjects] if opened else _elsewhere(release, items)
+    place = (release or items or Path()).resolve().parent / _REPLIES
+    models = Models(root, effective.settings, opened or place, entailment, embeddings)
+    if dry_run:
+        print_estimate(models, subjects, audited, budget, json)
+        return
+    entails, vectors = asyncio.run(ask_models(models, subjects, audited, budget))
+    if opened:
+        found = desk.audit_subjects(subjects, policies(opened, effective), entails, vectors)
+        results, policy = found.results, found.policy
+        page = page or root / "report" / "audits.html"
+        applied = desk.apply(opened, found) if apply else None
     else:
-        found = _in_workspace(workspace, run, plan, apply=apply)
-        results, policy, title = found.results, found.policy, "Workspace"
-        page = page or workspace_root(workspace) / "report" / "audits.html"
+        policy = load_plan(plan).gates if plan else GatePolicy()
+        results = run_audits(audited, policy.thresholds, entails, vectors)
     if page:
-        write_page(page, title, results, policy)
+        write_page(page, str(release or items or "Workspace"), results, policy)
     if json:
         _print_json(results, policy)
-    else:
-        _print(results, policy, page)
-        if not (release or items):
-            _print_gates(found, applied=apply)
+        return
+    _print(results, policy, page)
+    if opened:
+        _print_gates(found, applied)
 
 
-def _elsewhere(
-    release: Path | None, items: Path | None, plan: Path | None
-) -> "tuple[tuple[AuditResult, ...], GatePolicy]":
-    from construction.audits.importing import of_jsonl
-    from construction.audits.registry import run_audits
-    from construction.audits.sources import of_release
-    from construction.gates import GatePolicy
-    from construction.plan import load_plan
-
-    policy = load_plan(plan).gates if plan else GatePolicy()
-    found = of_release(release) if release else of_jsonl(items or Path())
-    return run_audits(found, policy.thresholds), policy
-
-
-def _in_workspace(
-    workspace: Path | None, run: int | None, plan: Path | None, *, apply: bool
-) -> "WorkspaceAudit":
-    from construction.audits import desk
-    from construction.workspace import open_workspace
-    from psychemme.config import load_settings
+def _subjects(opened: "Workspace", run: int | None) -> "list[Subject]":
+    from construction.audits.sources import of_workspace
     from psychemme.errors import RunError
 
-    root = workspace_root(workspace)
-    opened = open_workspace(root)
-    found = desk.audit_workspace(opened, run, load_settings(root, {"plan": plan}))
-    if not found.subjects:
-        raise RunError("No accepted candidate to audit.", "Run `psychemme generate` first.")
-    if apply:
-        desk.apply(opened, found)
-    return found
+    if found := of_workspace(opened.database, run):
+        return found
+    raise RunError("No accepted candidate to audit.", "Run `psychemme generate` first.")
+
+
+def _elsewhere(release: Path | None, items: Path | None) -> "list[AuditItem]":
+    from construction.audits.importing import of_jsonl
+    from construction.audits.sources import of_release
+
+    return of_release(release) if release else of_jsonl(items or Path())
 
 
 def _print_json(results: "Sequence[AuditResult]", policy: "GatePolicy") -> None:
@@ -136,12 +165,17 @@ def _print(results: "Sequence[AuditResult]", policy: "GatePolicy", page: Path | 
         out.print(f"Audits page: {plain(str(page))}", soft_wrap=True)
 
 
-def _print_gates(found: "WorkspaceAudit", *, applied: bool) -> None:
+def _print_gates(found: "WorkspaceAudit", applied: tuple[int, int] | None) -> None:
     from psychemme.release.faults import counted
 
-    blocked, released = len(found.blocked), len(found.released)
+    gated, released = applied or (len(found.blocked), len(found.released))
+    held = ""
+    if found.held:
+        held = f"; {counted(len(found.held), 'item')} under review kept out of a release"
     if applied:
-        out.print(f"{counted(blocked, 'candidate')} gated, {released} accepted again.")
-    elif blocked or released:
+        said = f"{counted(gated, 'candidate')} gated, {released} accepted again{held}."
+        out.print(said, soft_wrap=True)
+    elif gated or released or held:
         again = f", accept {released} again" if released else ""
-        out.print(f"--apply would gate {counted(blocked, 'candidate')}{again}.")
+        said = f"--apply would gate {counted(gated, 'candidate')}{again}{held}."
+        out.print(said, soft_wrap=True)

@@ -57,6 +57,24 @@ def money(cost: float | None) -> str:
     return f"${cost:.4f}" if 0 < cost < 1 else f"${cost:.2f}"
 
 
+def budget_note(
+    budget: float, spent: float | None, likely: float | None, most: float | None
+) -> str:
+    """Return whether a budget holds what was spent and what is to come, likely and at most.
+
+    Where nothing bounds it, `most` is what is likely.
+    """
+    if spent is None or likely is None or most is None:
+        return "No budget can be kept: a price, or what was spent, is unknown."
+    shown = f"{money(spent)} spent, {money(likely)} expected"
+    if most != likely:
+        shown += f", {money(most)} at most"
+    verdict = "suffices" if spent + most <= budget else "may not suffice"
+    if spent + likely > budget:
+        verdict = "does not suffice"
+    return f"The budget of {money(budget)} {verdict}: {shown}."
+
+
 def _text(name: str, value: object) -> str:
     if name == "cost":
         return money(value if isinstance(value, float) else None)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from psychemme.cli.app import WorkspaceOption, app, out, plain, workspace_root
 from psychemme.cli.cluster import ClusterOption, cluster_of
-from psychemme.cli.costs import money
+from psychemme.cli.costs import budget_note, money
 from psychemme.cli.run_progress import run_progress
 from psychemme.cli.running import stop_on_signals
 
@@ -68,17 +68,21 @@ def generate(
     }
     root = workspace_root(workspace)
     if dry_run:
-        _estimate(root, flags, count, resume)
+        _estimate(root, flags, count, resume, budget)
         return
     asyncio.run(_generate(root, flags, count, resume, fresh, budget, cache, cluster))
 
 
-def _estimate(root: Path, flags: dict[str, Any], count: int | None, resume: bool) -> None:
+def _estimate(
+    root: Path, flags: dict[str, Any], count: int | None, resume: bool, budget: float | None
+) -> None:
+    from construction.costs import spent_of_newest
     from construction.estimate import estimate
     from construction.workspace import open_workspace
     from psychemme.config import load_settings
 
-    found = estimate(open_workspace(root), load_settings(root, flags), count, resume)
+    opened = open_workspace(root)
+    found = estimate(opened, load_settings(root, flags), count, resume)
     table = Table("role", "model", "calls", "tokens in", "tokens out", "cost", title="Estimate")
     for one in found.roles:
         counts = (one.calls, one.input_tokens, one.output_tokens)
@@ -86,6 +90,9 @@ def _estimate(root: Path, flags: dict[str, Any], count: int | None, resume: bool
     out.print(table)
     out.print(f"candidates {found.candidates}  cost {money(found.cost)}")
     out.print(found.basis)
+    if budget is not None:
+        spent = spent_of_newest(opened.database) if resume else 0.0
+        out.print(budget_note(budget, spent, found.cost, found.cost), soft_wrap=True)
 
 
 async def _generate(

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from psychemme.cli.app import (
     JsonOption,
@@ -17,11 +16,14 @@ from psychemme.cli.app import (
     print_json,
     workspace_root,
 )
-from psychemme.cli.costs import money
+from psychemme.cli.costs import budget_note, money
 from psychemme.cli.running import progress_bar, stop_on_signals, stopped
+from psychemme.cli.tables import new_table, print_table
 from psychemme.errors import Stopped
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from construction.leakage.filtering import Done
     from construction.leakage.models import Wanted
     from construction.leakage.report import LeakageReport, ProbeRow
@@ -87,7 +89,7 @@ def leakage(
         named = tuple(name.strip() for name in models.split(",") if name.strip())
         wanted = Wanted(named, judge, hold_out, probes, cues, run)
         if dry_run:
-            _estimate(opened, effective, wanted, json)
+            _estimate(opened, effective, wanted, budget, json)
             return
         spending = Spending(budget=budget, cache=cache)
         asyncio.run(_filter(opened, effective, wanted, spending))
@@ -98,7 +100,13 @@ def leakage(
     _print(report)
 
 
-def _estimate(opened: Any, effective: Any, wanted: "Wanted", as_json: bool) -> None:  # noqa: ANN401
+def _estimate(
+    opened: Any,  # noqa: ANN401
+    effective: Any,  # noqa: ANN401
+    wanted: "Wanted",
+    budget: float | None,
+    as_json: bool,
+) -> None:
     from construction.leakage.estimate import estimate_leakage
 
     found = estimate_leakage(opened, effective, wanted)
@@ -107,7 +115,7 @@ def _estimate(opened: Any, effective: Any, wanted: "Wanted", as_json: bool) -> N
         totals = {"items": found.items, "calls": found.calls, "expected": found.expected}
         print_json(totals | {"models": rows})
         return
-    table = Table(
+    table = new_table(
         "model", "calls at most", "if guessed", "tokens in", "at most", "if guessed",
         title="Estimate",
     )  # fmt: skip
@@ -115,8 +123,11 @@ def _estimate(opened: Any, effective: Any, wanted: "Wanted", as_json: bool) -> N
         costs = (money(one.cost), money(one.expected_cost))
         calls = (str(one.calls), f"{float(one.expected):.1f}", str(one.input_tokens))
         table.add_row(plain(one.model), *calls, *costs)
-    out.print(table)
+    print_table(table)
     out.print(f"items {found.items}  calls at most {found.calls}  if guessed {found.expected:.1f}")
+    if budget is not None:
+        note = budget_note(budget, found.spent, found.expected_cost, found.cost)
+        out.print(note, soft_wrap=True)
 
 
 async def _filter(opened: Any, effective: Any, wanted: "Wanted", spending: Any) -> None:  # noqa: ANN401
@@ -139,7 +150,7 @@ async def _filter(opened: Any, effective: Any, wanted: "Wanted", spending: Any) 
 
 
 def _print(report: "LeakageReport") -> None:
-    table = Table(
+    table = new_table(
         "cap.", "format", "before", "leaking", "after", "by guessing", "undecided", "not run",
         title="Composition",
     )  # fmt: skip
@@ -148,9 +159,9 @@ def _print(report: "LeakageReport") -> None:
         counts = map(str, (row.before, row.leaking, row.after))
         rest = map(str, (row.undecided, row.not_run))
         table.add_row(row.capability, row.format, *counts, expected, *rest)
-    out.print(table)
+    print_table(table)
     if report.probes:
-        out.print(_accuracies(report.probes))
+        print_table(_accuracies(report.probes))
     out.print(
         f"models {plain(', '.join(report.models))}  items {report.items}  leaking {report.leaking} "
         f"(by guessing {report.expected:.2f})  passing {report.passing}  undecided "
@@ -161,8 +172,8 @@ def _print(report: "LeakageReport") -> None:
         out.print(plain(note), soft_wrap=True)
 
 
-def _accuracies(rows: "tuple[ProbeRow, ...]") -> Table:
-    table = Table(
+def _accuracies(rows: "tuple[ProbeRow, ...]") -> "Table":
+    table = new_table(
         "probe", "model", "group", "right", "share", "95% interval", "by guessing", "unreadable",
         title="Right without the footage",
     )  # fmt: skip

@@ -25,10 +25,11 @@ def invite(
 ) -> None:
     """Invite a reviewer and print the link, once; only a hash of it is kept."""
     from construction.review import invites
+    from psychemme.pages.tokens import link
 
     with desk_of(workspace) as desk:
         token = invites.invite(desk, reviewer, name, background=background, days=days)
-    _print_link(reviewer, days, invites.link(address, token))
+    _print_link(reviewer, days, link(address, token))
 
 
 @review.command()
@@ -40,10 +41,11 @@ def renew(
 ) -> None:
     """Print a new link for a reviewer; the old one ends, and so does whoever signed in with it."""
     from construction.review import invites
+    from psychemme.pages.tokens import link
 
     with desk_of(workspace) as desk:
         token = invites.renew(desk, reviewer, days)
-    _print_link(reviewer, days, invites.link(address, token))
+    _print_link(reviewer, days, link(address, token))
 
 
 @review.command()

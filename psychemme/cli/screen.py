@@ -1,11 +1,11 @@
 """`psychemme screen` and `psychemme screen decide|show`."""
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from psychemme.cli.app import (
     JsonOption,
@@ -17,10 +17,22 @@ from psychemme.cli.app import (
     print_json,
     workspace_root,
 )
+from psychemme.cli.costs import budget_note, money
+from psychemme.cli.running import progress_bar, stop_on_signals, stopped
+from psychemme.cli.tables import new_table, print_table
+from psychemme.errors import Stopped
 from psychemme.vocabulary import ScreeningVerdict
 
 if TYPE_CHECKING:
+    from construction.endpoints import Spending
+    from construction.plan import Plan
+    from construction.screening.pipeline import Screened
+    from construction.screening.rubric import Rated
     from construction.screening.verdicts import Standing
+    from construction.workspace import Workspace
+    from psychemme.config import Settings
+
+_AGAIN = "Run it again to go on; every reply is kept."
 
 screen = typer.Typer(
     help="Refuse clips that are unfit or show what another shows. Run it after `prepare`.",
@@ -38,20 +50,70 @@ def run(
         str | None, typer.Option(help="Speech model that tells languages, as for `prepare`.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Clips measured at once.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Model that looks at what is left, and rates it by rubric.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint.")] = None,
+    concurrency: Annotated[int | None, typer.Option(help="Clips asked about at once.")] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(min=0, help="US dollars that all ratings here may take; it can resume."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only estimate calls, tokens and cost of --model.")
+    ] = False,
+    cache: Annotated[
+        bool, typer.Option("--cache/--no-cache", help="Answer equal requests from disk.")
+    ] = True,
     json: JsonOption = False,
 ) -> None:
     """Measure every clip, compare all, and apply the thresholds of the plan. Safe to repeat."""
     if context.invoked_subcommand is not None:
         return
+    from construction.endpoints import Spending
     from construction.plan import load_plan
-    from construction.screening.pipeline import screen_workspace
     from construction.workspace import open_workspace
     from psychemme.config import load_settings
 
+    if model is None and (dry_run or budget is not None or base_url or concurrency):
+        raise typer.BadParameter("say --model NAME")
     root = workspace_root(workspace)
     opened = open_workspace(root)
-    flags = {"plan": plan, "asr": asr, "workers": workers}
+    flags = {
+        "plan": plan,
+        "asr": asr,
+        "workers": workers,
+        "base_url": base_url,
+        "concurrency": concurrency,
+    }
     settings = load_settings(root, flags).settings
+    if model is not None:
+        from construction.screening.due import refuse_model
+        from psychemme.clients.cards import load_cards
+
+        refuse_model(model, load_cards(root))
+        if dry_run:
+            _estimate(opened, settings, model, budget, json)
+            return
+    chosen = load_plan(settings.plan)
+    found = _screen(opened, settings, chosen)
+    if model is not None:
+        spending = Spending(budget=budget, cache=cache)
+        asyncio.run(_rate(opened, settings, chosen, model, found, spending))
+    if json:
+        standings = {name: _as_json(each) for name, each in found.standings.items()}
+        print_json({"clips": standings, "groups": found.groups, "notes": found.notes})
+        return
+    _print(found.standings)
+    for group in found.groups:
+        out.print(f"These show the same: {', '.join(group)}", soft_wrap=True)
+    for note in found.notes:
+        out.print(f"[yellow]note[/] {plain(note)}", soft_wrap=True)
+
+
+def _screen(opened: "Workspace", settings: "Settings", plan: "Plan") -> "Screened":
+    from construction.screening.pipeline import screen_workspace
+
     columns = (
         TextColumn("screen"),
         BarColumn(),
@@ -65,16 +127,55 @@ def run(
         def show(done: int, total: int, name: str) -> None:
             progress.update(task, completed=done, total=total, clip=plain(name))
 
-        found = screen_workspace(opened, settings, load_plan(settings.plan), show)
-    if json:
-        standings = {name: _as_json(each) for name, each in found.standings.items()}
-        print_json({"clips": standings, "groups": found.groups, "notes": found.notes})
+        return screen_workspace(opened, settings, plan, show)
+
+
+async def _rate(
+    opened: "Workspace",
+    settings: "Settings",
+    plan: "Plan",
+    model: str,
+    found: "Screened",
+    spending: "Spending",
+) -> None:
+    from construction.screening.asking import rating
+    from construction.screening.pipeline import take_effect
+
+    stop = stop_on_signals()
+    with progress_bar("rate") as bar:
+        task = bar.add_task("", total=None)
+
+        def show(done: int, total: int, cost: float | None) -> None:
+            text = f"cost {money(cost)}"
+            bar.update(task, total=total, completed=done, description=text)
+
+        minimum, prepared = plan.screening.rubric_minimum, found.prepared
+        async with rating(opened, settings, minimum, model, prepared, stop, spending) as job:
+            job.report = show
+            try:
+                await job.finish()
+            except Stopped as why:
+                raise stopped(str(why) or "Stopped with work left.", _AGAIN) from None
+    found.standings = take_effect(opened, settings, plan, prepared)
+
+
+def _estimate(
+    opened: "Workspace", settings: "Settings", model: str, budget: float | None, as_json: bool
+) -> None:
+    from construction.screening.estimate import estimate_rating
+
+    found = estimate_rating(opened, settings, model)
+    if as_json:
+        print_json(vars(found))
         return
-    _print(found.standings)
-    for group in found.groups:
-        out.print(f"These show the same: {', '.join(group)}", soft_wrap=True)
-    for note in found.notes:
-        out.print(f"[yellow]note[/] {plain(note)}", soft_wrap=True)
+    out.print(
+        f"calls {found.calls}  tokens in {found.input_tokens}  cost {money(found.expected_cost)}, "
+        f"at most {money(found.cost)}"
+    )
+    if budget is not None:
+        out.print(budget_note(budget, found.spent, found.expected_cost, found.cost))
+    if found.unscreened:
+        out.print(f"{found.unscreened} clips are left out: run `psychemme screen` first.")
 
 
 @screen.command("show")
@@ -118,7 +219,8 @@ def _as_json(standing: "Standing") -> dict[str, object]:
 
 def _print(standings: "dict[str, Standing]") -> None:
     measured = ("speech s", "faces", "blur", "light", "still", "credits", "turns", "language")
-    table = Table("id", "verdict", "by", *measured, title="Screening")
+    table = new_table("id", "verdict", "by", *measured, title="Screening")
+    table.columns[0].no_wrap = True
     for name, each in sorted(standings.items()):
         verdict = "refused" if each.is_refused else "kept"
         found = each.measures
@@ -138,7 +240,16 @@ def _print(standings: "dict[str, Standing]") -> None:
         )
         cells = ("" if value is None else plain(str(value)) for value in shown)
         table.add_row(name, verdict, plain(each.decided_by or ""), *cells)
-    out.print(table)
+    print_table(table)
     for name, each in sorted(standings.items()):
+        if each.rated is not None:
+            said = plain(f"{each.rated.model} says: {_scores(each.rated)}")
+            out.print(f"{name} {said}", soft_wrap=True)
         for reason in each.reasons:
             out.print(f"{name} {plain(str(reason))}", soft_wrap=True)
+
+
+def _scores(rated: "Rated") -> str:
+    if rated.ratings is None:
+        return f"its reply cannot be read ({rated.finish_reason})"
+    return ", ".join(f"{name} {each.score}" for name, each in rated.ratings)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import httpx2
@@ -12,7 +13,9 @@ import openai
 from psychemme.clients.cards import KEY_VARIABLE, JsonMode, ModelCard, TokenLimit, generic_card
 from psychemme.clients.failures import GO_ON, ReplyFault
 from psychemme.clients.openai_completion import Completion, read_completion
+from psychemme.clients.openai_embeddings import read_embeddings
 from psychemme.clients.openai_messages import chat_body
+from psychemme.clients.part_shapes import JsonObject
 from psychemme.clients.protocol import Reply, Request
 from psychemme.clients.retries import Throttled, Unanswered, advice
 from psychemme.clients.size import timeout_for
@@ -116,6 +119,25 @@ class OpenAICompatibleClient:
             usage=completion.usage,
             latency=time.monotonic() - began,
         )
+
+    async def embed(self, inputs: Sequence[str | JsonObject]) -> list[list[float]]:
+        """Return the vector of each of `inputs`, as `POST embeddings` takes them, in their order.
+
+        Raises EndpointError where the endpoint refuses them, does not answer, or gives no vectors.
+        """
+        body = {**self.card.extra_body, "model": self.model, "input": list(inputs)}
+        problem = "does not embed what it is sent"
+        action = f"Choose a model that does; docs/models.md shows the request, {_RESUME}"
+        try:
+            response = await self._sdk.post("/embeddings", cast_to=httpx2.Response, body=body)
+        except openai.OpenAIError as error:
+            fault = self._translated(error)
+            status = getattr(error, "status_code", 0)
+        else:
+            if (found := read_embeddings(response.text, len(inputs))) is not None:
+                return found
+            raise self._refusal(problem, response.status_code, action)
+        raise fault if isinstance(fault, EndpointError) else self._refusal(problem, status, action)
 
     async def _completion(self, request: Request) -> Completion:
         for reread in range(MOST_REREADS):

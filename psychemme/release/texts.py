@@ -9,15 +9,23 @@ _HIDDEN = re.compile(
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
+# Punctuation that says what a number is: -5, .5, #5, 5%, 5′; and C#.
+_TELLING = re.compile(r"[-‐-―.#](?=[^\w\s]?\d)|(?<=\d)\s?[%‰′]|(?<=\w)#")
+
 
 def same_text(text: str) -> str:
     """Return what two texts share that differ in case, spacing, width or outer punctuation only.
 
-    Characters that show nothing are no difference either.
+    Characters that show nothing are no difference either; the signs of a number are one.
     """
-    folded = unicodedata.normalize("NFKC", _seen(text)).casefold()
-    spaced = " ".join(_seen(unicodedata.normalize("NFKC", folded)).split())
-    kept = [i for i, sign in enumerate(spaced) if not unicodedata.category(sign).startswith("P")]
+    folded = unicodedata.normalize("NFKC", seen(text)).casefold()
+    spaced = " ".join(seen(unicodedata.normalize("NFKC", folded)).split())
+    telling = {i for found in _TELLING.finditer(spaced) for i in range(*found.span())}
+    kept = [
+        i
+        for i, sign in enumerate(spaced)
+        if i in telling or unicodedata.category(sign)[0] not in "PZ"
+    ]
     return spaced[kept[0] : kept[-1] + 1] if kept else spaced
 
 
@@ -28,10 +36,11 @@ def visible(text: str) -> str:
 
 def is_blank(text: str) -> bool:
     """Whether nothing of `text` can be seen."""
-    return all(unicodedata.category(sign)[0] in "ZC" for sign in _seen(text))
+    return all(unicodedata.category(sign)[0] in "ZC" for sign in seen(text))
 
 
-def _seen(text: str) -> str:
+def seen(text: str) -> str:
+    """Return `text` without the characters that show nothing."""
     if text.isascii():
         return text
     return "".join(s for s in _HIDDEN.sub("", text) if unicodedata.category(s) != "Cf")

@@ -2,8 +2,19 @@
 
 from pathlib import Path
 
+from construction.audits.desk import audit_subjects
+from construction.audits.results import share
+from construction.audits.sources import Subject, proposed
 from construction.coverage import CoverageReport, Outcome, coverage
+from construction.gates import GatePolicy
+from construction.leakage.decision import Decision
+from construction.leakage.filtering import Verdict
+from construction.leakage.probes import Probe
+from construction.leakage.report import CompositionRow, LeakageReport, ProbeRow
 from construction.plan import Target
+from construction.quality import Quality, ScreenedClip
+from construction.screening.rules import Reason
+from construction.screening.verdicts import Standing
 from psychemme.episode import Episode, HistoryEntry, Interval, Signals, Utterance
 from psychemme.items import (
     Critique,
@@ -15,7 +26,14 @@ from psychemme.items import (
     Question,
     Reference,
 )
-from psychemme.vocabulary import CandidateState, DurationBand, LookAgain
+from psychemme.vocabulary import (
+    CandidateState,
+    Capability,
+    DurationBand,
+    Format,
+    LookAgain,
+    ScreeningMaker,
+)
 from state.values import (
     CandidateOutcome,
     CandidateTarget,
@@ -304,3 +322,52 @@ def run(models: dict[str, str] | None = None) -> RunRecord:
 
 def cut_nothing(source: Path, target: Path, start: float, end: float) -> None:
     target.write_bytes(b"not a video")
+
+
+def leakage(key: str, hostile: str = "") -> LeakageReport:
+    """Return the report of a filter that found the item `key` leaking, and another one not."""
+    single = {"capability": Capability.TIMING, "format": Format.SINGLE}
+    counts = {"before": 2, "leaking": 1, "undecided": 0, "not_run": 0, "expected": 0.08}
+    leak = Verdict(key=key, version=1, decision=Decision.LEAKS, right=4, asked=5, needed=4)
+    passed = Verdict(key="1-other", version=1, decision=Decision.PASSES, asked=3, needed=4)
+    return LeakageReport(
+        models=("one", f"other{hostile}"),
+        hold_out=f"third{hostile}",
+        items=2,
+        leaking=1,
+        passing=1,
+        undecided=0,
+        not_run=0,
+        expected=0.08,
+        trials=8,
+        failed=0,
+        composition=(CompositionRow.model_validate(single | counts),),
+        probes=(
+            ProbeRow(
+                probe=Probe.QUESTION,
+                model=f"third{hostile}",
+                group="kept",
+                share=share(3, 14, 0.25),
+                failed=0,
+            ),
+        ),
+        verdicts=(leak, passed),
+        notes=(f"one filters and is also an agent. {hostile}",),
+    )
+
+
+def quality(found: list[Dossier], hostile: str = "") -> Quality:
+    """Return what was checked: a clip refused for two reasons, all audits, and a leakage report."""
+    reasons = (
+        Reason(rule="least_speech", measure=f"0.4 s {hostile}", threshold="2.0 s"),
+        Reason(rule="duplicate", measure="of c1", threshold="0.9", detail=f"the same {hostile}"),
+    )
+    standing = Standing(is_refused=True, decided_by=ScreeningMaker.RULES, reasons=reasons)
+    asked = [(dossier, proposed(dossier)) for dossier in found]
+    subjects = [Subject(item, 1, 1, under_review=False) for _, item in asked if item]
+    return Quality(
+        clips=3,
+        refused=(ScreenedClip("c0", f"still.mp4{hostile}", standing),),
+        audit=audit_subjects(subjects, {1: GatePolicy()}),
+        leakage=leakage(found[0].outcome.target.key, hostile),
+    )

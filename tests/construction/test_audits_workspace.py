@@ -157,6 +157,57 @@ def test_what_a_new_plan_no_longer_blocks_is_accepted_again(workspace, tmp_path)
     }
 
 
+def say(workspace: Workspace, *words: str) -> str:
+    done = CliRunner().invoke(app, ["audit", "--workspace", str(workspace.root), *words])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def blocking_openings(tmp_path: Path) -> Path:
+    plan = policy(tmp_path, question_openings="block")
+    few = "  thresholds: {fewest: 1, opening_words: 1, opening_share: 0.1}\n"
+    plan.write_text(plan.read_text() + few)
+    return plan
+
+
+def test_what_an_audit_of_the_set_keeps_out_comes_back(workspace, tmp_path):
+    at_once = blocking_openings(tmp_path)
+    before = states(workspace)
+    assert "4 candidates gated, 0 accepted again." in say(
+        workspace, "--apply", "--plan", str(at_once)
+    )
+    assert set(states(workspace).values()) == {CandidateState.GATED}
+    # The plan of the run lets it warn; the first two are kept out by others, too.
+    assert "0 candidates gated, 2 accepted again." in say(workspace, "--apply")
+    assert "0 candidates gated, 0 accepted again." in say(workspace, "--apply")
+    assert {key for key, state in states(workspace).items() if state is before[key]} == {
+        "1-c0",
+        "1-c3",
+    }
+    with GateStore(workspace.database) as store:
+        rows = {one.gate: one.outcome for one in store.found()["1-c0"]}
+    assert rows["question_openings"] is GateOutcome.PASSED
+    say(workspace, "--apply", "--plan", str(at_once))
+    at_once.write_text(at_once.read_text().replace("opening_share: 0.1", "opening_share: 1"))
+    assert "2 accepted again" in say(workspace, "--apply", "--plan", str(at_once))
+
+
+def test_what_an_audit_of_the_set_blocks_under_review_comes_back(workspace, uncut, tmp_path):
+    at_once = blocking_openings(tmp_path)
+    open_set(workspace, Opening("main", SetKind.REVIEW, 3), assigned=False)
+
+    def outcome() -> GateOutcome:
+        with ReviewDesk(workspace.database) as desk:
+            gates = {one.gate: one.outcome for one in desk.version(("1-c0", 1)).gates}
+        return gates["question_openings"]
+
+    shown = say(workspace, "--apply", "--plan", str(at_once))
+    assert "2 items under review kept out of a release." in shown
+    assert outcome() is GateOutcome.BLOCK
+    assert "under review" not in say(workspace, "--apply")
+    assert outcome() is GateOutcome.PASSED
+
+
 def test_what_another_gate_took_out_stays_out(workspace):
     with RunStore(workspace.database) as runs:
         runs.settle("1-c1", CandidateState.GATED, "leakage: 5 of 6 without the clip")
@@ -287,6 +338,7 @@ def test_social_iq_rows_are_read_and_every_audit_runs(tmp_path):
     undefined = {name for name, one in results.items() if one.rate is None}
     assert undefined == {
         "mutual_entailment",
+        "similar_meaning",
         "cue_validity",
         "outcome_shown",
         "cue_position",
@@ -307,6 +359,30 @@ def test_an_answer_is_an_id_a_place_or_a_text(tmp_path, answer, expected):
     assert item.format == ("multiple" if isinstance(answer, list) else "single")
 
 
+QUESTION = {"id": "x", "question": "Is it?"}
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        (QUESTION | {"options": ["a", 3], "answer": "A"}, "options: 3 is neither a text"),
+        (QUESTION | {"options": ["a", None], "answer": 1}, "options: None is neither a text"),
+        (QUESTION | {"a0": "x", "a2": "y", "a5": "z", "answer_idx": 2}, "a0, a2, a5 are not a0"),
+        (QUESTION | {"a1": "x", "a2": "y", "answer_idx": 1}, "a1, a2 are not a0 to a1"),
+        (QUESTION | {"a00": "x", "a1": "y", "answer_idx": 1}, "a00, a1 are not a0 to a1"),
+        (QUESTION | {"a0": "x", "options": ["x", "y"], "answer": 0}, "options and a0 say the same"),
+        (QUESTION | {"options": ["x", "y"], "answer": "B", "answer_idx": 0}, "answer and answer_i"),
+        (QUESTION | {"q": "Was it?", "answer": "yes"}, "q and question say the same"),
+        (QUESTION | {"qid": "y", "answer": "yes"}, "id and qid say the same"),
+        (QUESTION | {"options": ["x", "y"]}, "answer: is missing"),
+        (QUESTION | {"options": ["x", "y"], "answer": None}, "answer: is missing"),
+    ],
+)
+def test_what_may_be_read_in_two_ways_is_refused(tmp_path, row, fault):
+    with pytest.raises(UserError, match=f"line 1: .*{fault}"):
+        of_jsonl(lines(tmp_path / "a.jsonl", row))
+
+
 def test_every_bad_line_is_named(tmp_path):
     good = {"id": "x", "question": "Is it?", "options": ["yes", "no"], "answer": 0}
     path = lines(
@@ -316,7 +392,12 @@ def test_every_bad_line_is_named(tmp_path):
         of_jsonl(path)
     said = str(refused.value)
     assert "4 lines" in said
-    for place in ("line 2: the id 'x' is that of line 1", "line 3", "line 4", "line 5: question"):
+    for place in (
+        "line 2: the id 'x' is that of line 1",
+        "line 3",
+        "line 4",
+        "line 5: answer: is missing",
+    ):
         assert place in said
     with pytest.raises(UserError, match="holds no item"):
         of_jsonl(lines(tmp_path / "none.jsonl"))

@@ -1,15 +1,19 @@
 """The leakage filter: an exact table, trials paid once, and what a leak does."""
 
 import asyncio
+import base64
+import io
 import itertools
 import json
 import re
+import wave
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -34,10 +38,12 @@ from construction.leakage.models import Wanted, kinship
 from construction.leakage.probes import FOOTAGE, Probe, view
 from construction.leakage.report import LeakageReport, read_report
 from construction.workspace import DEMO_KEY, Workspace
+from psychemme.cli.costs import budget_note
 from psychemme.cli.main import app as cli
 from psychemme.clients.cards import Cards, ModelCard, load_cards
 from psychemme.clients.protocol import Parameters
 from psychemme.clients.scripted import ScriptedClient
+from psychemme.clients.size import TOKENS_PER_AUDIO_SECOND
 from psychemme.config import load_settings
 from psychemme.errors import ConfigError, EndpointError, RunError, Stopped
 from psychemme.items import Answer, Cue, KeyPoint, Option, Proposal, Question, Reference
@@ -51,6 +57,7 @@ from state.review_values import GateRecord
 from state.runs import RunStore
 from state.stores import QuestionStore
 from state.values import CandidateTarget, Frame
+from tests.support.accepted import make_accepted
 from tests.support.crashes import contents
 from tests.support.model_server import Call, ModelServer
 from tests.support.states import make_state, target
@@ -488,6 +495,21 @@ def test_it_costs_what_was_estimated(tmp_path: Path) -> None:
     assert costs["totals"]["cost"] == pytest.approx(asked.total() * 120e-6)
 
 
+def test_a_judge_is_estimated_by_what_it_reads_and_that_is_no_footage(tmp_path: Path) -> None:
+    workspace = make(tmp_path / "w", [item("c0", Format.OPEN, 0, 0)])
+    effective = load_settings(workspace.root)
+
+    def of_judge(**more: object) -> tuple[int, int]:
+        wanted = Wanted(MODELS, judge="judge", **more)
+        found = {one.model: one for one in estimate_leakage(workspace, effective, wanted).models}
+        return found["judge"].calls, found["judge"].input_tokens
+
+    calls, tokens = of_judge()
+    more, with_footage = of_judge(cues="eye")
+    assert (calls, more) == (TRIALS, TRIALS + 3)
+    assert with_footage / more == tokens / calls < 1000
+
+
 def test_the_expected_calls_are_those_of_guessing(tmp_path: Path) -> None:
     workspace = make(tmp_path / "w", seven())
     estimated = estimate_leakage(workspace, load_settings(workspace.root), Wanted(MODELS))
@@ -506,6 +528,40 @@ def test_a_budget_stops_it_and_more_lets_it_go_on(tmp_path: Path) -> None:
         assert server.count() < 5 + 4
         found = work(workspace, server, budget=1.0)
     assert all(verdict.decision for verdict in found)
+
+
+def test_a_budget_over_calls_of_unknown_cost_is_refused(tmp_path: Path) -> None:
+    workspace = make(tmp_path / "w", [item("c0")])
+    with ModelServer(knowing(by_name)) as server:
+        effective = load_settings(workspace.root, {"base_url": server.url})
+
+        async def run() -> None:
+            opened = filtering(workspace, effective, FILTER, asyncio.Event(), Spending())
+            async with opened as job:
+                await job.finish()
+
+        asyncio.run(run())
+        with pytest.raises(ConfigError) as refused:
+            work(workspace, server, budget=1.0)
+    assert (refused.value.problem, refused.value.action) == (
+        "What earlier calls here cost is unknown, so that no budget can be kept.",
+        "Leave out --budget.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("budget", "spent", "said"),
+    [
+        (1.0, 0.1, "The budget of $1.00 suffices: $0.1000 spent, $0.2000 expected, $0.5000 at"),
+        (0.5, 0.1, "The budget of $0.5000 may not suffice"),
+        (0.25, 0.1, "The budget of $0.2500 does not suffice"),
+        (1.0, None, "No budget can be kept"),
+    ],
+)
+def test_a_dry_run_says_whether_the_budget_will_do(
+    budget: float, spent: float | None, said: str
+) -> None:
+    assert budget_note(budget, spent, 0.2, 0.5).startswith(said)
 
 
 # --- Models
@@ -592,6 +648,17 @@ def test_the_report_tells_what_the_filter_achieved(tmp_path: Path) -> None:
     assert report(workspace).leaking == 6  # The newest filter, without being told its models.
 
 
+def test_an_open_item_of_a_group_leaves_its_chance_to_be_told(tmp_path: Path) -> None:
+    items = [item("c0"), item("c2", pick=2), item("c4", Format.OPEN, 0, 4)]
+    workspace = make(tmp_path / "w", [*items, item("c1", Format.OPEN, 0, 1)])
+    wanted = Wanted(MODELS, judge="judge", more=True)
+    with ModelServer(knowing(lambda *_: True)) as server:
+        work(workspace, server, wanted)
+    rows = report(workspace, wanted).probes
+    expected = {row.group: row.share.expected for row in rows if row.probe == "question"}
+    assert expected == {"all": 0.125, "G": pytest.approx(1 / 6), "N": None}
+
+
 def test_probes_show_what_they_are_named_for(tmp_path: Path) -> None:
     workspace = make(tmp_path / "w", [item("c0")])
     with ModelServer(lambda call: chosen(call, right=False)) as server:
@@ -651,6 +718,43 @@ def test_masks_are_cut_by_the_windows_of_cues(tmp_path: Path) -> None:
             asyncio.run(prober.ask(seen, probe, "eye", 0))
     times = [[part.time for part in request.media] for request in client.requests]
     assert times == [[0, 1, 2, 3, 4, 5], [0, 4, 5], [1, 2, 3, 4], []]
+
+
+def test_a_model_that_takes_sound_hears_what_the_probe_gives(tmp_path: Path) -> None:
+    workspace = make_accepted(tmp_path / "w", target("c0"))
+    card = "cards:\n  - {name: ear, family: f, native_audio: true}\n"
+    (workspace.root / "models.yaml").write_text(card)
+    wanted = Wanted(MODELS, cues="ear")
+    heard: dict[str, bytes] = {}
+
+    def reply(call: Call) -> str:
+        content = call.body["messages"][1]["content"]
+        if call.body["model"] == "ear":
+            (sound,) = [part for part in content if part["type"] == "input_audio"]
+            heard[call.user] = base64.b64decode(sound["input_audio"]["data"])
+        else:
+            assert isinstance(content, str)
+        return json.dumps({"answer": "B"})
+
+    with ModelServer(reply) as server:
+        effective = load_settings(workspace.root, {"base_url": server.url})
+        without = estimate_leakage(workspace, effective, Wanted(MODELS, cues="eye"))
+        estimated = estimate_leakage(workspace, effective, wanted)
+        tokens = [{m.model: m.input_tokens for m in e.models} for e in (estimated, without)]
+        assert tokens[0]["ear"] == tokens[1]["eye"] + 3 * 20 * TOKENS_PER_AUDIO_SECOND
+        work(workspace, server, wanted)
+        asked = server.count()
+        work(workspace, server, wanted)
+        assert (len(heard), server.count()) == (3, asked)
+    loud = {}
+    for user, data in heard.items():
+        with wave.open(io.BytesIO(data)) as file:
+            samples = np.frombuffer(file.readframes(file.getnframes()), "<i2").astype(float)
+            parts = np.array_split(samples[: 20 * file.getframerate()], 20)
+        loud[user] = tuple(bool(np.abs(part).max() > 0) for part in parts)
+    whole, masked, only = sorted(loud.values(), key=sum, reverse=True)
+    assert only == tuple(n in (1, 2) for n in range(20)), "the cue is from 1 to 3 s"
+    assert masked == tuple(loud and n not in (1, 2) for n, loud in enumerate(whole))
 
 
 def test_other_settings_make_new_trials(tmp_path: Path) -> None:

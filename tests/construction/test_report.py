@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from construction.quality import Quality
 from construction.report import EAGER_VIDEOS, model_notes, write_report
 from psychemme.errors import MediaError
 from tests.construction import report_cases as cases
@@ -44,7 +45,8 @@ class Page(HTMLParser):
 
 def written(out: Path, hostile: str = "", cut=cases.cut_nothing, models=None) -> Page:
     found = cases.dossiers(hostile=hostile)
-    path = write_report(found, cases.coverage_of(found), [cases.run(models)], out, cut)
+    quality = cases.quality(found, hostile)
+    path = write_report(found, cases.coverage_of(found), [cases.run(models)], out, cut, quality)
     assert path == out / "index.html"
     return Page(path.read_text(encoding="utf-8"))
 
@@ -187,6 +189,45 @@ def test_a_large_run_loads_few_windows_at_once(tmp_path):
 def test_an_empty_workspace_gives_a_page(tmp_path):
     path = write_report([], cases.coverage_of([]), [], tmp_path, cases.cut_nothing)
     assert {"No candidates yet.", "No run yet."} <= set(Page(path.read_text()).words)
+
+
+def test_what_was_checked_before_people_is_shown(tmp_path):
+    page = written(tmp_path)
+    said = " ".join(page.words)
+    assert (
+        "1 of 3 screened clips refused. Clip Refused by Reason Measure Threshold still.mp4" in said
+    )
+    assert "least speech 0.4 s 2.0 s duplicate the same of c1 0.9" in said
+    found = cases.quality(cases.dossiers())
+    assert {result.title for result in found.audit.results} <= set(page.words)
+    assert "Of 2 items 1 leak, where guessing alone makes 0.08 leak" in said
+    assert "T single 2 1 1 0.08 0 0" in said
+    assert "question third hold-out kept 3 14 21.4 [7.6, 47.6] 25.0 0" in said
+
+
+def test_what_offends_is_linked_to_its_candidate(tmp_path):
+    page = written(tmp_path)
+    cards = {card["id"] for card in page.all("article")}
+    links = {link["href"][1:] for link in page.all("a", class_="mono")}
+    findings = [f for r in cases.quality(cases.dossiers()).audit.results for f in r.findings]
+    assert links == {f"c-{one.item_id}" for one in findings} | {
+        f"c-{cases.dossiers()[0].outcome.target.key}"
+    }
+    assert links <= cards
+    assert {link["href"][1:] for link in page.all("a")} <= {
+        element.get("id") for _, element in page.elements
+    }
+
+
+def test_a_workspace_that_checked_nothing_says_so(tmp_path):
+    nothing = Quality(clips=0, refused=())
+    path = write_report([], cases.coverage_of([]), [], tmp_path, cases.cut_nothing, nothing)
+    said = set(Page(path.read_text()).words)
+    assert {
+        "No clip was screened.",
+        "No accepted candidate to audit.",
+        "The leakage filter was not run.",
+    } <= said
 
 
 @pytest.mark.parametrize(

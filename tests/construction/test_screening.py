@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 
 import psychemme.cli.main  # noqa: F401  (registers every verb)
 from construction.plan import Plan
+from construction.review.web.curator_clips import ClipsWanted, clips_view
 from construction.screening.duplicates import groups, matches, superseded
-from construction.screening.pipeline import decide, screen_workspace
+from construction.screening.pipeline import decide, screen_workspace, take_effect
 from construction.screening.rules import (
     Measures,
     Reason,
@@ -22,7 +23,13 @@ from construction.screening.rules import (
     reason_of_terms,
     reasons_against,
 )
-from construction.screening.verdicts import read_standings, standing, word, word_of_rules
+from construction.screening.verdicts import (
+    read_standings,
+    standing,
+    word,
+    word_of_model,
+    word_of_rules,
+)
 from construction.workspace import Workspace, create_workspace
 from psychemme.cli.app import app
 from psychemme.config import Settings
@@ -34,6 +41,7 @@ from state.clips import ClipStore
 from state.screening import ScreeningStore
 from tests.support.clips import write_clip
 from tests.support.postgres import fresh_database
+from tests.support.screened_clips import rated
 from tests.support.states import CLIP, make_state, target
 
 KEEP, REFUSE, UNDECIDED = ScreeningVerdict
@@ -307,9 +315,9 @@ def test_a_decision_names_one_clip_its_maker_and_why(
         decide(tmp_path / "state.db", clip, KEEP, by, why)
 
 
-def run(root: Path, *words: str) -> str:
+def run(root: Path, *words: str, **environ: str) -> str:
     """Run a verb in this process and return what it prints."""
-    done = CliRunner().invoke(app, ["--workspace", str(root), *words])
+    done = CliRunner().invoke(app, ["--workspace", str(root), *words], env=environ)
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -350,6 +358,11 @@ def test_a_copy_is_screened_out_and_a_person_may_turn_it_round(
     refused = {name for name, each in found["clips"].items() if each["is_refused"]}
     assert len(group) == 2
     assert len(refused) == 1
+    shown = clips_view(Workspace(root), ClipsWanted("copies")).rows
+    assert [row.clip.id for row in shown] == list(group)
+    assert [len(row.stills) for row in shown] == [6, 6]
+    assert [row.waits for row in shown] == [False, False]
+    assert {line.rule: line.threshold for line in shown[0].lines}["min_blur"] == "0"
     (out,) = refused
     listed = {clip["id"]: clip for clip in read(root, "clips", "list")}
     assert listed[out]["status"] == "refused"
@@ -361,7 +374,45 @@ def test_a_copy_is_screened_out_and_a_person_may_turn_it_round(
     assert kept == {out: "prepared", (set(group) - refused).pop(): "refused"}
     run(root, "prepare", "--plan", str(plan))
     assert {c["id"]: c["status"] for c in read(root, "clips", "list")} == kept
-    assert "[bold]better[/]" in run(root, "screen", "show")
+    narrow = run(root, "screen", "show", COLUMNS="80")
+    assert "[bold]better[/]" in narrow
+    table = narrow[: narrow.rindex("─")]
+    assert all(name in table for name in group)
+
+
+def test_another_minimum_is_held_against_old_scores(tmp_path: Path) -> None:
+    workspace = create_workspace(tmp_path / "workspace", "00" * 32)
+    run(workspace.root, "clips", "add", str(write_clip(tmp_path / "clip.mp4", seconds=3)))
+    values = {
+        "targets": [{"capability": "G", "format": "single", "count": 1}],
+        "total": 1,
+        "episodes": {"require_speech": False, "min_seconds": 1},
+    }
+    lax = {"max_still_share": 1, "min_blur": 0, "rubric_minimum": {"people": 0}}
+    settings = Settings(asr="off", workers=1)
+    plan = Plan.model_validate(values | {"screening": lax})
+    (name,) = screen_workspace(workspace, settings, plan).standings
+    with ScreeningStore(workspace.database) as store:
+        store.record(name, word_of_model(rated(people=0), plan.screening.rubric_minimum))
+    assert not screen_workspace(workspace, settings, plan).standings[name].is_refused
+    strict = Plan.model_validate(values | {"screening": lax | {"rubric_minimum": {}}})
+    found = screen_workspace(workspace, settings, strict).standings[name]
+    assert (found.is_refused, found.decided_by) == (True, MODEL)
+
+
+def test_a_clip_that_is_added_meanwhile_is_prepared_with_the_verdicts(tmp_path: Path) -> None:
+    workspace = create_workspace(tmp_path / "workspace", "00" * 32)
+    run(workspace.root, "clips", "add", str(write_clip(tmp_path / "clip.mp4", seconds=3)))
+    plan = Plan.model_validate(
+        {
+            "targets": [{"capability": "G", "format": "single", "count": 1}],
+            "total": 1,
+            "episodes": {"require_speech": False, "min_seconds": 1},
+        }
+    )
+    assert take_effect(workspace, Settings(asr="off", workers=1), plan, {}) == {}
+    with ClipStore(workspace.database) as clips:
+        assert [one.status for one in clips.clips()] == [ClipStatus.PREPARED]
 
 
 def test_terms_that_the_plan_asks_for_are_asked_of_whoever_wants_the_clip(tmp_path: Path) -> None:

@@ -31,6 +31,9 @@ def test_the_demo_goes_from_clips_to_scored_baselines(tmp_path):
     assert "Summary" in demo.stdout
     assert "Coverage" in demo.stdout
     assert "index.html" in demo.stdout.splitlines()[-1]
+    assert "0 candidates gated" in demo.stdout, "a sound item was blocked"
+    assert (workspace / "report" / "audits.html").exists()
+    assert 'id="audits-title"' in (workspace / "report" / "index.html").read_text()
     listed = run("psychemme", "-w", workspace, "candidates", "list", "--json")
     found = json.loads(listed.stdout)
     accepted = [one for one in found if one["state"] in EVER_ACCEPTED]

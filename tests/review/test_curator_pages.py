@@ -50,7 +50,7 @@ HOSTILE = report_cases.HOSTILE
 REJECTED = {str(Verdict.ANSWER_CORRECTNESS): str(Approval.REJECT)}
 KB, REASONS = load_profile("psychemme8"), reason_texts(load_review("psychemme8"))
 ROUTES = [
-    (method, route.path.format(key="1-c0", version=1))
+    (method, route.path.format(key="1-c0", version=1, clip_id="0" * 16, sha256="0" * 64))
     for route in make_curator_router().routes
     for method in route.methods
 ]
@@ -153,7 +153,7 @@ def form_of(boss, page=PAGE):
 
 
 def test_every_route_is_listed():
-    assert len(ROUTES) == 13
+    assert len(ROUTES) == 16
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)

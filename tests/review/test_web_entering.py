@@ -6,9 +6,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from construction.review import invites
-from construction.review.invites import CURATOR_SESSION, DAY, hash_token
+from construction.review.invites import CURATOR_SESSION, DAY
 from construction.review.web.ratelimit import Failures
 from psychemme.canonical import now
+from psychemme.pages.tokens import hash_token
 from state.review_desk import ReviewDesk
 from tests.support.review_web import (
     ADDRESS,

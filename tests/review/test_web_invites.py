@@ -7,13 +7,12 @@ from construction.review.invites import (
     LinkRefused,
     Opened,
     enter,
-    hash_token,
     invite,
-    link,
     renew,
 )
 from psychemme.canonical import now
 from psychemme.errors import ReviewError
+from psychemme.pages.tokens import hash_token, link
 from state.review_desk import ReviewDesk
 from state.review_values import ReviewerRecord
 from tests.support.reviews import make_review

@@ -161,8 +161,19 @@ def _option_count(item: AuditItem, turn: int, _: list[AuditItem]) -> AuditItem:
 
 def _option_duplicates(item: AuditItem, turn: int, _: list[AuditItem]) -> AuditItem:
     first = item.options[0].text
-    same = (f"  {first.upper()}. ", first.replace("the ", "the very "), first.replace("the ", "a "))
+    same = (f"  {first.upper()}. ", f"“{first}”", first.replace(" ", "\N{NO-BREAK SPACE} "))
     return _with_option(item, 2, same[turn % 3])
+
+
+def _option_similarity(item: AuditItem, turn: int, _: list[AuditItem]) -> AuditItem:
+    first = item.options[0].text
+    verb, rest = first.split(" ", 1)
+    like = (
+        first.replace("the ", "the very "),
+        first.replace("the ", "a "),
+        f"{verb.removesuffix('e')}ing {rest}",
+    )
+    return _with_option(item, 2, like[turn % 3])
 
 
 def _answer_sanity(item: AuditItem, turn: int, _: list[AuditItem]) -> AuditItem:
@@ -246,21 +257,26 @@ def _personal(item: AuditItem, turn: int, _: list[AuditItem]) -> AuditItem:
         "anna.b@example.org",
         "+44 20 7946 0958",
         "(555) 012-3456",
-        "221B Baker Street",
         "4111 1111 1111 1111",
         "GB82 WEST 1234 5698 7654 32",
         "@anna_b_1990",
-    )[turn % 7]
+    )[turn % 6]
     cue = item.cues[0].model_copy(update={"description": f"a note that says {data}"})
     if turn % 2:
         return item.model_copy(update={"cues": (cue,)})
     return item.model_copy(update={"question": f"{item.question} Is it {data}?"})
 
 
+def _street(item: AuditItem, turn: int, _: list[AuditItem]) -> AuditItem:
+    street = ("221B Baker Street", "12 North Park Avenue", "via della Spiga 12")[turn % 3]
+    return item.model_copy(update={"question": f"{item.question} Is it {street}?"})
+
+
 Plant = Callable[[AuditItem, int, list[AuditItem]], AuditItem]
 FAULTS: dict[str, Plant] = {
     "option_count": _option_count,
     "option_duplicates": _option_duplicates,
+    "option_similarity": _option_similarity,
     "answer_sanity": _answer_sanity,
     "reference_echo": _reference_echo,
     "duplicate_questions": _duplicate,
@@ -270,13 +286,14 @@ FAULTS: dict[str, Plant] = {
     "outcome_shown": _outcome,
     "profanity": _profane,
     "personal_data": _personal,
+    "street_address": _street,
 }
 
 
 def _takes(fault: str, item: AuditItem) -> bool:
     if fault == "outcome_shown":
         return item.decision_time is not None
-    if fault == "option_duplicates":
+    if fault in ("option_duplicates", "option_similarity"):
         return item.format.is_choice
     if fault == "duplicate_questions":
         return int(item.id[1:]) % 2 == 1

@@ -30,6 +30,7 @@ ROLES = {
     "Critique": "critic",
     "EvaluatedReply": "evaluated",
     "Judgement": "judge",
+    "EntailmentReply": "entailment",
 }
 _FAST = {"retry-after-ms": "5"}
 
@@ -127,11 +128,11 @@ Replies = Mapping[str, str] | Callable[[Call], str]
 
 
 class ModelServer:
-    """Serves `POST .../chat/completions` from threads of its own.
+    """Serves `POST .../chat/completions` and `.../embeddings` from threads of its own.
 
     `replies` is a mapping role -> text or a function of the call, computed by default; `fault`
     returns the class of fault for a call, None for a reply; `delay` is in seconds; `log` gets one
-    JSON line a call; with `key`, any other key is refused.
+    JSON line a call; with `key`, any other key is refused. `embed` gives the vector of an input.
     """
 
     def __init__(
@@ -143,7 +144,9 @@ class ModelServer:
         log: Path | None = None,
         key: str | None = None,
         port: int = 0,
+        embed: Callable[[Any], list[float]] | None = None,
     ) -> None:
+        self._embed = embed or bag_of_words
         self.calls: list[Call] = []
         self.most_at_once = 0
         self._replies = computed if replies is None else replies
@@ -206,6 +209,12 @@ class ModelServer:
         time.sleep(self._delay)
         if name is not None:
             return FAULTS[name]
+        if call.role == "embedding":
+            rows = [
+                {"object": "embedding", "index": at, "embedding": self._embed(one)}
+                for at, one in enumerate(call.body["input"])
+            ]
+            return Fault(200, json.dumps({"object": "list", "data": rows, "model": "served"}))
         replies = self._replies
         text = replies(call) if callable(replies) else replies[call.role]
         return Fault(200, _choice(text, "stop"))
@@ -228,7 +237,7 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
-            if not self.path.endswith("/v1/chat/completions"):
+            if not self.path.endswith(("/v1/chat/completions", "/v1/embeddings")):
                 response: Fault | None = Fault(404, "no such page", "text/plain")
             else:
                 response = server.answer(body, self.headers.get("authorization", ""))
@@ -259,6 +268,8 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
 
 def role_of(body: Mapping[str, Any]) -> str:
     """Return the role a request is for, by the title of the schema in its system message."""
+    if "input" in body:
+        return "embedding"
     _, note, schema = body["messages"][0]["content"].rpartition(SCHEMA_NOTE)
     title = json.loads(schema).get("title") if note else None
     return ROLES.get(title, "unknown")
@@ -279,6 +290,7 @@ def computed(call: Call) -> str:
         "critic": _critique,
         "evaluated": _evaluated,
         "judge": _judgement,
+        "entailment": _entailment,
     }
     return json.dumps(makers[call.role](call.user, Random(call.hash)))
 
@@ -375,6 +387,20 @@ def _judgement(user: str, chance: Random) -> dict[str, Any]:
         "logical_integrity": chance.choice(_LOGIC),
         "answer_credit": chance.choice((0, 0.5, 1)) if _format(user) == "open" else None,
     }
+
+
+def _entailment(user: str, _: Random) -> dict[str, Any]:
+    """Options of the same words, in whatever order, entail each other."""
+    one, other = (sorted(text.split()) for text in re.findall(r"^[AB]\. (.+)$", user, re.M))
+    return {"reason": "so they say", "a_entails_b": one == other, "b_entails_a": one == other}
+
+
+def bag_of_words(given: Any) -> list[float]:
+    """Return how often the words of a text fall into each of 64 buckets."""
+    found = [0.0] * 64
+    for word in re.findall(r"\w+", str(given).lower()):
+        found[int(hashlib.sha256(word.encode()).hexdigest(), 16) % 64] += 1
+    return found
 
 
 def _right(form: str, options: list[dict[str, str]], by: int = 0) -> str | list[str]:

@@ -8,10 +8,11 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from construction.review.invites import hash_token, renew
+from construction.review.invites import renew
 from construction.review.web.app import create_app
 from construction.review.web.sessions import Visitor
 from construction.workspace import DEMO_KEY, Workspace
+from psychemme.pages.tokens import hash_token
 from psychemme.vocabulary import Approval, Format, SetKind, Verdict
 from state.review_desk import ReviewDesk
 from state.review_values import Vote

@@ -13,16 +13,15 @@ from starlette.staticfiles import StaticFiles
 from construction.profiles import DEFAULT
 from construction.review.web import media, pages, problems, reviewer_api
 from construction.review.web.curator import make_curator_router
-from construction.review.web.security import LONGEST_BODY, Guard
 from construction.review.web.site import Site
 from construction.review.web.views import STATIC
 from construction.workspace import Workspace
 from psychemme import pages as shared
+from psychemme.pages.guard import LONGEST_BODY, Guard
+from psychemme.pages.serving import LOOPBACK
 from psychology_kb.load import load_profile, load_review
 from state.review import ReviewStore
 from state.review_desk import ReviewDesk
-
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def create_app(
@@ -58,7 +57,7 @@ def create_app(
     app.state.site = site
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=LONGEST_BODY)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
-    app.add_middleware(Guard, is_secure=is_secure)
+    app.add_middleware(Guard, is_secure=is_secure, answer=problems.answer)
     problems.install(app)
     for router in (pages.router, reviewer_api.router, media.router, make_curator_router()):
         app.include_router(router)

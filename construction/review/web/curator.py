@@ -4,18 +4,19 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from construction.audits.desk import audit_edit
 from construction.review.assigning import fill, wanting
 from construction.review.closing import close_complete, replace_version
 from construction.review.desk import item_status, item_statuses
-from construction.review.invites import invite, link, renew
+from construction.review.invites import invite, renew
 from construction.review.opening import footage_path
 from construction.review.unanimity import revoked
 from construction.review.web import curator_views as views
 from construction.review.web.bodies import Key, Version
+from construction.review.web.curator_clips import ClipsWanted, clips_view
 from construction.review.web.curator_edit import (
     LONGEST_NAME,
     LONGEST_REASON,
@@ -29,10 +30,13 @@ from construction.review.web.problems import Refusal
 from construction.review.web.sessions import CuratorOf, curator, genuine
 from construction.review.web.site import Site, SiteOf
 from construction.review.workload import workloads
+from construction.screening.pipeline import decide
 from psychemme.canonical import now
 from psychemme.errors import ReviewError
+from psychemme.media.blobs import BlobStore
+from psychemme.pages.tokens import link
 from psychemme.release.texts import same_text, visible
-from psychemme.vocabulary import Closing
+from psychemme.vocabulary import Closing, ScreeningVerdict
 from state.clips import ClipStore
 from state.leakage import LeakageStore
 from state.review import Place
@@ -40,6 +44,9 @@ from state.review_values import Board, ItemVersion, ReviewedVersion
 from state.runs import RunStore
 
 Fields = Mapping[str, list[str]]
+ClipId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
+Sha256 = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]
+PageNumber = Annotated[int, Query(ge=1, le=100_000)]
 
 
 async def sent_fields(request: Request) -> Fields:
@@ -65,11 +72,14 @@ def make_curator_router() -> APIRouter:
     router.add_api_route("", overview)
     router.add_api_route("/queue", queue)
     router.add_api_route("/disagreements", disagreements)
+    router.add_api_route("/clips", clips)
+    router.add_api_route("/stills/{sha256}.jpg", still, response_class=FileResponse)
     router.add_api_route("/items/{key}/{version}", item)
     router.add_api_route("/items/{key}/{version}/edit", edit)
     for path, act in (
         ("/items/{key}/{version}/edit", save_edit),
         ("/items/{key}/{version}/note", add_note),
+        ("/clips/{clip_id}", decide_on_clip),
         ("/close", close),
         ("/discuss", discuss),
         ("/assign", assign),
@@ -101,7 +111,7 @@ def queue(
     stage: str = "",
     capability: str = "",
     form: Annotated[str, Query(alias="format")] = "",
-    page: Annotated[int, Query(ge=1, le=100_000)] = 1,
+    page: PageNumber = 1,
 ) -> str:
     """Show the versions that fit a filter."""
     wanted = views.Wanted(of_set, stage, capability, form, page)
@@ -114,6 +124,42 @@ def disagreements(site: SiteOf, visitor: CuratorOf, done: str = "") -> str:
     frame = views.Frame(visitor.csrf, here="/curator/disagreements", done=done)
     standing = _standing(site.desk.board())
     return views.disagreements_page(standing, views.reason_texts(site.form), frame)
+
+
+def clips(
+    site: SiteOf, visitor: CuratorOf, show: str = "", page: PageNumber = 1, done: str = ""
+) -> str:
+    """Show clips with what screening found."""
+    frame = views.Frame(visitor.csrf, here="/curator/clips", done=done)
+    return views.clips_page(clips_view(site.workspace, ClipsWanted(show, page)), frame)
+
+
+def still(site: SiteOf, sha256: Sha256) -> Response:
+    """Return a picture of a clip."""
+    try:
+        path = BlobStore(site.workspace.blobs).path(sha256)
+    except KeyError:
+        path = None
+    if path is None or path.suffix != ".jpg":
+        raise Refusal(404, "There is no such picture.", "Run `psychemme screen`.")
+    return FileResponse(path, media_type="image/jpeg")
+
+
+def decide_on_clip(
+    site: SiteOf, clip_id: ClipId, fields: SentOf, show: str = "", page: PageNumber = 1
+) -> Response:
+    """Keep a decision about a clip."""
+    by, why = _signed(fields, "by", "reason")
+    try:
+        verdict = ScreeningVerdict(_field(fields, "verdict"))
+    except ValueError:
+        raise Refusal(400, "There is no such verdict.", "Use the buttons.") from None
+    with ClipStore(site.workspace.database) as store:
+        if clip_id not in {clip.id for clip in store.clips()}:
+            raise Refusal(404, "There is no such clip.", "Choose one of the page.")
+    decide(site.workspace.database, clip_id, verdict, by, why)
+    back = ClipsWanted(show, page).address(done="decided")
+    return RedirectResponse(f"{back}#c-{clip_id}", 303)
 
 
 def item(site: SiteOf, visitor: CuratorOf, key: Key, version: Version, done: str = "") -> str:
@@ -152,11 +198,7 @@ def save_edit(
 
 def add_note(site: SiteOf, key: Key, version: Version, fields: SentOf) -> Response:
     """Add an adjudication note; no vote changes."""
-    author, text = _field(fields, "author"), _field(fields, "note")
-    if not 0 < len(author) <= LONGEST_NAME:
-        raise Refusal(400, "The note has no author.", f"Use 1 to {LONGEST_NAME} characters.")
-    if not 0 < len(text) <= LONGEST_REASON:
-        raise Refusal(400, "The note cannot be stored.", f"Use 1 to {LONGEST_REASON:,} characters.")
+    author, text = _signed(fields, "author", "note")
     place = (key, version)
     site.desk.version(place)
     site.desk.note(place, author, text)
@@ -274,6 +316,17 @@ def _link_page(request: Request, site: Site, visitor: CuratorOf, reviewer: str, 
 
 def _field(fields: Fields, name: str) -> str:
     return visible(fields.get(name, [""])[0])
+
+
+def _signed(fields: Fields, author: str, text: str) -> tuple[str, str]:
+    """Return who says what; refuses where either is missing or too long."""
+    by, said = _field(fields, author), _field(fields, text)
+    if not 0 < len(by) <= LONGEST_NAME:
+        raise Refusal(400, f"The {text} has no author.", f"Use 1 to {LONGEST_NAME} characters.")
+    if not 0 < len(said) <= LONGEST_REASON:
+        hint = f"Use 1 to {LONGEST_REASON:,} characters."
+        raise Refusal(400, f"The {text} cannot be stored.", hint)
+    return by, said
 
 
 def _see(address: str, done: str) -> Response:

@@ -25,6 +25,7 @@ from construction.review.desk import (
 )
 from construction.review.rules import ENOUGH_WATCHED, OTHER
 from construction.review.unanimity import counted_votes
+from construction.review.web.curator_clips import ClipsView
 from construction.review.web.curator_diff import Change, changes
 from construction.review.web.curator_edit import FormFault, Typed, with_spare_rows
 from construction.review.web.curator_outcomes import ModelOutcomes
@@ -65,6 +66,7 @@ DONE: Mapping[str, str] = {
     "assigned": "Items that lacked a reviewer are assigned, as far as reviewers are left.",
     "revoked": "The link and its sessions have ended; the votes stay.",
     "noted": "The note is added.",
+    "decided": "The decision is kept. It takes effect with the next `screen` or `prepare`.",
     "edited": "This is the new version. The votes on the earlier one are void.",
 }
 """What is said after a change, by the word in the address."""
@@ -201,6 +203,11 @@ def queue_page(standing: Standing, wanted: Wanted, frame: Frame) -> str:
             "format": list(Format),
         },
     )
+
+
+def clips_page(view: ClipsView, frame: Frame) -> str:
+    """Return the page of clips, on which people decide about them."""
+    return _render("curator_clips.html", frame, view=view)
 
 
 def disagreements_page(standing: Standing, reasons: Mapping[str, str], frame: Frame) -> str:

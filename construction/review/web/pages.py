@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Path, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from construction.review.invites import LinkRefused, Opened, enter, enter_curator, hash_token
+from construction.review.invites import LinkRefused, Opened, enter, enter_curator
 from construction.review.web.bodies import Key, Version
 from construction.review.web.problems import Refusal
 from construction.review.web.sessions import (
@@ -19,6 +19,7 @@ from construction.review.web.sessions import (
 )
 from construction.review.web.site import Site, SiteOf
 from construction.review.web.views import enter_page, error_page, home_page, review_page
+from psychemme.pages.tokens import hash_token
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 CURATOR_HOME = "/curator"

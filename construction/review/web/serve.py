@@ -1,21 +1,15 @@
 """Serve the review page from one process, to this machine or behind a TLS proxy."""
 
-import errno
-import ipaddress
-import re
-import socket
 from collections.abc import Callable, Sequence
 
-from construction.review.invites import hash_token, link, new_token
 from construction.workspace import Workspace
-from psychemme.errors import ReviewError
+from psychemme.pages.serving import open_door, serve_app
+from psychemme.pages.tokens import hash_token, link, new_token
 from state.engines import prove_logins
 from state.roles import DbRole
 
 DEFAULT_PORT = 8765
-_SECONDS_TO_FINISH = 5
 _LOGINS = (DbRole.CURATOR, DbRole.REVIEWER_BLIND, DbRole.REVIEWER_INFORMED)
-_HTTPS = re.compile(r"https://([A-Za-z0-9.-]+)(?::\d{1,5})?/?")
 
 
 def serve(
@@ -35,73 +29,16 @@ def serve(
     takes any that is free. Raises ReviewError where the host or port cannot be served, ConfigError
     where the server of the Shared State refuses a password.
     """
-    import uvicorn
+    from construction.review.web.app import create_app
 
-    from construction.review.web.app import LOOPBACK, create_app
-
-    name = None if behind_tls is None else _public_name(behind_tls)
-    if name is None and not _is_loopback(host):
-        raise ReviewError(
-            f"{host} can be reached from other machines, and nothing would be encrypted.",
-            "Put a TLS proxy in front and name its address with --behind-tls https://HOST.",
-        )
-    prove_logins(workspace.database, _LOGINS)
     token = new_token()
-    with _listen(host, port) as listener:
+    with open_door(host, port, behind_tls) as door:
+        prove_logins(workspace.database, _LOGINS)
         app = create_app(
             workspace,
-            is_secure=name is not None,
+            is_secure=door.is_secure,
             curator_token_sha256=hash_token(token),
-            hosts=LOOPBACK if name is None else (name,),
+            hosts=door.hosts,
         )
-        config = uvicorn.Config(
-            app,
-            access_log=False,  # a link's token is part of its path
-            log_level="warning",
-            ws="none",
-            server_header=False,
-            proxy_headers=name is not None,
-            forwarded_allow_ips=list(proxies),
-            timeout_graceful_shutdown=_SECONDS_TO_FINISH,
-        )
-        address = behind_tls or _address(listener)
-        announce(address, link(address, token))
-        try:
-            uvicorn.Server(config).run(sockets=[listener])
-        except KeyboardInterrupt:
-            return
-
-
-def _public_name(address: str) -> str:
-    found = _HTTPS.fullmatch(address)
-    if found is None:
-        raise ReviewError(
-            f"{address!r} is no https address.", "Give one such as https://review.example.org."
-        )
-    return found[1]
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise ReviewError(
-                f"Port {port} of {host} is in use.", "Choose another with --port."
-            ) from None
-        raise ReviewError(
-            f"{host}:{port} cannot be opened: {error.strerror}.", "Choose another with --port."
-        ) from None
-
-
-def _address(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        announce(door.address, link(door.address, token))
+        serve_app(app, door, proxies)

@@ -7,13 +7,13 @@ from typing import Annotated
 
 from fastapi import Depends, Request, Response
 
-from construction.review.invites import Opened, hash_token
+from construction.review.invites import Opened
 from construction.review.web.bodies import is_text
 from construction.review.web.problems import Refusal
 from construction.review.web.site import Site, SiteOf
 from psychemme.canonical import now
-
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+from psychemme.pages.guard import SAFE_METHODS
+from psychemme.pages.tokens import hash_token
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,14 @@
 
 import logging
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from construction.review.web.problems import answer
-from construction.review.web.sessions import SAFE_METHODS
-
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 LONGEST_BODY = 64 * 1024
 """Bytes."""
 _POLICY = "; ".join(
@@ -39,12 +38,14 @@ _log = logging.getLogger(__name__)
 class Guard:
     """Refuses what comes from other sites or is too long, and marks every response.
 
-    An error that nothing else answers becomes a plain 500 here, and a line in the log without the
-    values that it was about.
+    `answer` makes the response of a refusal from the request, its status and words that are not
+    the usual ones. An error that nothing else answers becomes a plain 500 here, and a line in the
+    log without the values that it was about.
     """
 
-    def __init__(self, app: ASGIApp, *, is_secure: bool) -> None:
+    def __init__(self, app: ASGIApp, *, is_secure: bool, answer: Callable[..., Response]) -> None:
         self._app, self._scheme = app, "https" if is_secure else "http"
+        self._answer = answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -68,15 +69,15 @@ class Guard:
             _log.error("%s\n%s", type(error).__name__, where)
             if has_begun:
                 raise
-            await answer(Request(scope), 500)(scope, receive, marked)
+            await self._answer(Request(scope), 500)(scope, receive, marked)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         if scope["method"] not in SAFE_METHODS and self._is_foreign(headers):
             words = ("This request came from another site.", "Open the page itself.")
-            await answer(Request(scope), 403, *words)(scope, receive, send)
+            await self._answer(Request(scope), 403, *words)(scope, receive, send)
         elif _length(headers) > LONGEST_BODY:
-            await answer(Request(scope), 413)(scope, receive, send)
+            await self._answer(Request(scope), 413)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
