@@ -45,12 +45,15 @@ class Asking:
     donors: Mapping[str, str] = field(default_factory=dict)
 
     async def request(self, question: QuestionRow) -> tuple[Request, dict[str, object]]:
-        """Return the request for `question` and what it sends; raises MediaError."""
+        """Return the request for `question` and what it sends.
+
+        Raises MediaError, and EndpointError where frames cannot be chosen by likeness.
+        """
         episode = self.release.episodes[question.episode_id]
         given = self.policy.gives(self.card)
         history = history_of(question, self.release, self.policy, self.donors)
         texts = shown(question, episode, history, self.policy, given)
-        parts = await self.footage.parts(episode, given, self.policy, self.card)
+        parts = await self.footage.parts(episode, given, self.policy, self.card, question.question)
         order = option_order(question, self.policy.order, self.policy.order_seed)
         inputs = {
             "episode": texts,

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
+from evaluation.inputs import InputPolicy, cohort
 from evaluation.judge import Judgement, reference_digest
-from evaluation.judged import Rater, chosen
+from evaluation.judged import Judged, Rater, chosen
 from evaluation.option_orders import own_order
 from evaluation.responses import Outcome, Response, parse_response
 from evaluation.scoring import ScoringError
@@ -24,24 +25,34 @@ MISSING = "missing"
 _FIX = "Correct the file; docs/release-format.md describes it."
 
 
-def read_response_file(path: Path, release: Release) -> dict[RunKey, dict[str, Response]]:
+class FileRun(NamedTuple):
+    """One model's responses under one condition, what was sent with them, and judgements."""
+
+    responses: dict[str, Response]
+    sent: dict[str, JsonValue]
+    judged: Judged
+
+
+def read_response_file(path: Path, release: Release) -> dict[RunKey, FileRun]:
     """Return the responses in `path` by item, for each model and condition.
 
-    Every item of the release is there: one without a line is `MISSING`, unscored. Raises
-    ScoringError naming file, line and fault.
+    Every item that a run of the condition asks about is there: one without a line is `MISSING`,
+    unscored. Raises ScoringError naming file, line and fault.
     """
-    runs: dict[RunKey, dict[str, Response]] = {}
-    for place, row in _rows(path):
+    runs: dict[RunKey, FileRun] = {}
+    for place, row in json_lines(path):
         response = _response(place, row, release)
-        run = runs.setdefault((response.model, response.condition), {})
-        if response.item_id in run:
+        run = runs.setdefault((response.model, response.condition), FileRun({}, {}, {}))
+        if response.item_id in run.responses:
             raise ScoringError(f"{place}: item {response.item_id!r} stands twice.", _FIX)
-        run[response.item_id] = response
+        run.responses[response.item_id] = response
+        if row.get("sent") is not None:
+            run.sent[response.item_id] = row["sent"]
     if not runs:
         raise ScoringError(f"{path} holds no response.", _FIX)
     for (model, condition), run in runs.items():
-        for name in release.questions.keys() - run.keys():
-            run[name] = Response(
+        for name in sorted(_planned(release, condition) - run.responses.keys()):
+            run.responses[name] = Response(
                 item_id=name,
                 model=model,
                 condition=condition,
@@ -51,19 +62,23 @@ def read_response_file(path: Path, release: Release) -> dict[RunKey, dict[str, R
     return runs
 
 
-def read_judgement_file(
-    path: Path, release: Release, judge: str | None = None, repeat: int = 0
-) -> dict[RunKey, Mapping[str, Judgement]]:
-    """Return one judge's judgements in `path` by item, for each model and condition.
+def _planned(release: Release, condition: str) -> frozenset[str]:
+    """Return the ids a run asks about; a condition of another tool asks about all."""
+    policy = InputPolicy.of_label(condition)
+    return frozenset(cohort(release, policy) if policy else release.questions)
+
+
+def read_judgement_file(path: Path, release: Release) -> dict[RunKey, Judged]:
+    """Return every rater's judgements in `path` by item, for each model and condition.
 
     Lines may name `judge`, `repeat` and the `reference` they were made under, as a run's own do;
     under another reference than the release's they are no judgement of the item. Raises
     ScoringError naming file, line and fault, also where a choice item has an `answer_credit`, or
-    where an item was judged twice, and ConfigError where `judge` is unclear.
+    where an item was judged twice.
     """
     references = release.references()
     runs: dict[RunKey, dict[Rater, dict[str, Judgement]]] = {}
-    for place, row in _rows(path):
+    for place, row in json_lines(path):
         name, model, condition = _who(place, row, release)
         reasons = {key: row.get(key) or "not given" for key in ("evidence_reason", "logic_reason")}
         fields = {key: row[key] for key in Judgement.model_fields if key in row} | reasons
@@ -79,10 +94,32 @@ def read_judgement_file(
             raise ScoringError(f"{place}: item {name!r} was judged twice.", _FIX)
         if row.get("reference") in (None, reference_digest(references[name])):
             judged[name] = judgement
-    return {
-        key: chosen(judged, None if _is_nameless(judged) else judge, repeat)
-        for key, judged in runs.items()
-    }
+    return dict(runs)
+
+
+def read_files(release: Release, responses: Path, judgements: Path | None) -> dict[RunKey, FileRun]:
+    """Return the run of each model and condition, in ascending order.
+
+    Raises ScoringError, also for judgements of no response.
+    """
+    answered = read_response_file(responses, release)
+    judged = read_judgement_file(judgements, release) if judgements else {}
+    if strangers := sorted(judged.keys() - answered.keys()):
+        model, condition = strangers[0]
+        raise ScoringError(
+            f"{judgements} judges {model} ({condition}), of which there is no response.",
+            "Use one spelling of model and condition in both files.",
+        )
+    return {key: run._replace(judged=judged.get(key, {})) for key, run in sorted(answered.items())}
+
+
+def chosen_of_file(judged: Judged, judge: str | None, repeat: int) -> Mapping[str, Judgement]:
+    """Return one judge's judgements; lines that name no judge are whoever's is asked for.
+
+    Raises ConfigError where `judge` is unclear.
+    """
+    is_nameless = all(not name for name, _ in judged)
+    return chosen(judged, None if is_nameless else judge, repeat)
 
 
 def _rater(place: str, row: dict[str, Any]) -> Rater:
@@ -90,10 +127,6 @@ def _rater(place: str, row: dict[str, Any]) -> Rater:
     if not isinstance(judge, str) or type(repeat) is not int or repeat < 0:
         raise ScoringError(f"{place}: `judge` is no text or `repeat` no number from 0.", _FIX)
     return judge, repeat
-
-
-def _is_nameless(judged: Mapping[Rater, object]) -> bool:
-    return all(not judge for judge, _ in judged)
 
 
 def _response(place: str, row: dict[str, Any], release: Release) -> Response:
@@ -157,7 +190,8 @@ def _who(place: str, row: dict[str, Any], release: Release) -> tuple[str, str, s
     return name, model, condition
 
 
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield where each line of `path` is, and its object; raises ScoringError naming the place."""
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):

@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
-from evaluation.inputs import FrameSource, Given, InputPolicy
+from evaluation.embedding import Embedder
+from evaluation.inputs import FrameSource, Given, InputPolicy, Keyframes
+from evaluation.keyframes import select_frames
 from psychemme.canonical import digest
 from psychemme.clients.cards import ModelCard
 from psychemme.clients.protocol import MediaPart
@@ -20,6 +22,7 @@ from psychemme.release.faults import counted
 from psychemme.release.rows import EpisodeRow
 
 _MOST_NAMED = 10
+_MOST_CANDIDATES = 1024
 _FIND = "Name the folder that holds the clips with --media, or fetch the clips again."
 
 
@@ -43,10 +46,16 @@ def find_clips(episodes: Iterable[EpisodeRow], folders: Sequence[Path]) -> dict[
 
 
 class Footage:
-    """Cuts what a request shows out of verified clips, each window once."""
+    """Cuts what a request shows out of verified clips, each window once.
 
-    def __init__(self, clips: dict[str, Path], folder: Path) -> None:
+    `embedder` is needed where a policy chooses frames by their likeness to the question.
+    """
+
+    def __init__(
+        self, clips: dict[str, Path], folder: Path, embedder: Embedder | None = None
+    ) -> None:
         self._clips = clips
+        self._embedder = embedder
         self._blobs = BlobStore(folder)
         self._locks: dict[str, asyncio.Lock] = {}
         self._decoding = asyncio.Semaphore(max(1, (os.cpu_count() or 2) - 1))
@@ -58,9 +67,18 @@ class Footage:
         self._left.update(episode_ids)
 
     async def parts(
-        self, episode: EpisodeRow, given: Given, policy: InputPolicy, card: ModelCard
+        self,
+        episode: EpisodeRow,
+        given: Given,
+        policy: InputPolicy,
+        card: ModelCard,
+        question: str = "",
     ) -> tuple[MediaPart, ...]:
-        """Return the media of `episode` under `given`; raises MediaError."""
+        """Return the media of `episode` under `given`; raises MediaError.
+
+        Frames chosen by likeness depend on `question`, and raise EndpointError where the model
+        that embeds them does not answer.
+        """
         if not given.needs_clip:
             return ()
         key = (episode.id, given)
@@ -69,10 +87,22 @@ class Footage:
                 async with self._decoding:
                     made = await asyncio.to_thread(self._make, episode, given, policy, card)
                 self._made[key] = made
+            if policy.keyframes is Keyframes.BOLT and given.frames is FrameSource.SAMPLED:
+                made = await self._most_like(question, made, _most_frames(policy, card))
         self._left[episode.id] -= 1
         if self._left[episode.id] <= 0:
             self._made.pop(key, None)
         return made
+
+    async def _most_like(
+        self, question: str, candidates: tuple[MediaPart, ...], most: int
+    ) -> tuple[MediaPart, ...]:
+        if len(candidates) <= most:
+            return candidates
+        if self._embedder is None:
+            raise ValueError("frames cannot be chosen without an embedder")
+        likeness = await self._embedder.likeness(question, candidates)
+        return tuple(candidates[index] for index in select_frames(likeness.tolist(), most))
 
     def _make(
         self, episode: EpisodeRow, given: Given, policy: InputPolicy, card: ModelCard
@@ -137,17 +167,27 @@ class Footage:
 def frame_times(
     duration: float, source: FrameSource, policy: InputPolicy, card: ModelCard
 ) -> tuple[float, ...]:
-    """Return the times of the frames, in seconds from episode start, within the card's limit."""
+    """Return the times of the frames, in seconds from episode start, within the card's limit.
+
+    Where they are chosen by likeness, these are the candidates: one a second, at most 1,024, but
+    no fewer than are chosen.
+    """
     from psychemme.media.frames import sample_times
 
     if source is FrameSource.NONE:
         return ()
     if source is FrameSource.MIDPOINT:
         return (round(duration / 2, 3),)
-    most = min(policy.frames or 64, card.images.most or 64)
+    most = _most_frames(policy, card)
     if policy.frames is None:
         return sample_times(duration, 1.0, most)
+    if policy.keyframes is Keyframes.BOLT:
+        return sample_times(duration, max(1.0, most / duration), _MOST_CANDIDATES)
     return sample_times(duration, most / duration, most)
+
+
+def _most_frames(policy: InputPolicy, card: ModelCard) -> int:
+    return min(policy.frames or 64, card.images.most or 64)
 
 
 def sent_media(parts: Sequence[MediaPart]) -> list[dict[str, object]]:

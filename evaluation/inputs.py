@@ -6,6 +6,7 @@ other conditions run on frames and transcript whatever the model could take, so 
 nothing but what they leave out.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from random import Random
@@ -21,6 +22,12 @@ from psychemme.vocabulary import Capability
 
 MOST_FRAMES = 64
 _MATCHED, _NONE, _MISMATCHED = "matched", "none", "mismatched"
+_LABEL = re.compile(
+    r"(?P<condition>[a-z-]+)"
+    rf"(\+history-(?P<history>{_NONE}|{_MISMATCHED})(:(?P<history_seed>[0-9]{{1,19}}))?)?"
+    r"(\+frames-(?P<frames>[0-9]{1,2})(\+(?P<keyframes>bolt))?)?"
+    r"(\+order-(?P<order>[0-9]{1,9}):(?P<order_seed>[0-9]{1,19}))?"
+)
 
 
 class Condition(StrEnum):
@@ -41,18 +48,27 @@ class FrameSource(StrEnum):
     MIDPOINT = "midpoint"
 
 
+class Keyframes(StrEnum):
+    """How a number of frames is chosen: evenly in time, or by likeness to the question."""
+
+    UNIFORM = "uniform"
+    BOLT = "bolt"
+
+
 class InputPolicy(Value):
     """What to give. `history` is `matched`, `none` or `mismatched`, the last with `history_seed`.
 
-    `frames` is how many pictures are spread evenly over an episode; None is one a second, at most
-    64. `max_side` is in pixels. `order` is the option order, 0 the release's own, any other drawn
-    with `order_seed`.
+    `frames` is how many pictures are taken from an episode; None is one a second, at most 64.
+    `keyframes` says how they are chosen, by `embedding_model` where that is `bolt`. `max_side` is
+    in pixels. `order` is the option order, 0 the release's own, any other drawn with `order_seed`.
     """
 
     condition: Condition = Condition.FULL
     history: str = Field(default=_MATCHED, pattern=f"^({_MATCHED}|{_NONE}|{_MISMATCHED})$")
     history_seed: int | None = None
     frames: int | None = Field(default=None, ge=0, le=MOST_FRAMES)
+    keyframes: Keyframes = Keyframes.UNIFORM
+    embedding_model: str | None = None
     max_side: int = Field(default=512, ge=32)
     order: int = Field(default=0, ge=0)
     order_seed: int | None = None
@@ -63,8 +79,24 @@ class InputPolicy(Value):
         seed = "" if self.history_seed is None else f":{self.history_seed}"
         history = "" if self.history == _MATCHED else f"+history-{self.history}{seed}"
         frames = "" if self.frames is None else f"+frames-{self.frames}"
+        chosen = "" if self.keyframes is Keyframes.UNIFORM else f"+{self.keyframes}"
         order = f"+order-{self.order}:{self.order_seed}" if self.order else ""
-        return f"{self.condition}{history}{frames}{order}"
+        return f"{self.condition}{history}{frames}{chosen}{order}"
+
+    @classmethod
+    def of_label(cls, text: str) -> "InputPolicy | None":
+        """Return the policy whose label is `text`, None where no policy has it.
+
+        A label names no embedding model and no size of pictures.
+        """
+        if (found := _LABEL.fullmatch(text)) is None:
+            return None
+        known = {name: value for name, value in found.groupdict().items() if value is not None}
+        try:
+            policy = cls.model_validate(known)
+        except ValueError:
+            return None
+        return policy if policy.label == text else None
 
     def gives(self, card: ModelCard) -> "Given":
         """Return what a model with `card` is given under this policy."""
@@ -96,7 +128,13 @@ class Given(Value):
         return self.video or self.audio or self.frames is not FrameSource.NONE
 
 
-def make_policy(condition: str, history: str, frames: int | None = None) -> InputPolicy:
+def make_policy(
+    condition: str,
+    history: str,
+    frames: int | None = None,
+    keyframes: str = Keyframes.UNIFORM,
+    embedding_model: str | None = None,
+) -> InputPolicy:
     """Return the policy in the words of the command line; raises ConfigError naming the rule."""
     if condition not in list(Condition):
         raise ConfigError(
@@ -107,9 +145,33 @@ def make_policy(condition: str, history: str, frames: int | None = None) -> Inpu
         raise ConfigError(
             "The condition question-only gives no history at all.", "Leave out --history."
         )
-    return InputPolicy(
+    policy = InputPolicy(
         condition=Condition(condition), history=kind, history_seed=seed, frames=frames
     )
+    if keyframes == Keyframes.UNIFORM:
+        return policy
+    _refuse_keyframes(policy, keyframes, embedding_model)
+    return policy.model_copy(
+        update={"keyframes": Keyframes(keyframes), "embedding_model": embedding_model}
+    )
+
+
+def _refuse_keyframes(policy: InputPolicy, keyframes: str, embedding_model: str | None) -> None:
+    if keyframes not in list(Keyframes):
+        raise ConfigError(
+            f"There is no choice of keyframes {keyframes!r}.",
+            f"Use one of: {', '.join(Keyframes)}.",
+        )
+    if not policy.frames or policy.condition not in (Condition.FULL, Condition.VISUAL_ONLY):
+        raise ConfigError(
+            f"--keyframes {keyframes} chooses frames, and {policy.label} gives no set number.",
+            "Add --frames N, with the condition full or visual-only.",
+        )
+    if not embedding_model:
+        raise ConfigError(
+            f"--keyframes {keyframes} needs a model that embeds pictures and text.",
+            "Set PSYCHEMME_EMBEDDING_MODEL to its name; docs/models.md says what it must answer.",
+        )
 
 
 def read_history(text: str) -> tuple[str, int | None]:

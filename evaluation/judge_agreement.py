@@ -53,7 +53,7 @@ class JudgedRun:
     name: str
     responses: Mapping[str, Response]
     judged: Judged
-    is_self: bool = False
+    is_ranked: bool = True
 
 
 class Agreement(Value):
@@ -115,7 +115,7 @@ def read_judged_runs(
         with RunStore(folder, for_reading=True) as store:
             responses = read_responses(manifest, found, store)
             judged = read_judgements(manifest, found, store)
-        runs.append(JudgedRun(folder.resolve().name, responses, judged, manifest.is_self))
+        runs.append(JudgedRun(folder.resolve().name, responses, judged, manifest.is_ranked))
     return found, runs
 
 
@@ -234,7 +234,7 @@ def _verified(release: Release, runs: Sequence[JudgedRun], rater: Rater) -> dict
     found = {}
     for run in runs:
         scored: ScoredRun = score_responses(release, run.responses, run.judged.get(rater, {}))
-        if run.is_self or scored.unscored:
+        if not run.is_ranked or scored.unscored:
             continue
         verified = score_run(scored.items, scored.declared).verified
         if verified is not None:

@@ -51,22 +51,22 @@ async def audit_judge(job: Judging, sample: int = SAMPLE, seed: int = SEED) -> A
 
     Raises NothingToAudit where it labelled none, Stopped and EndpointError as judging does.
     """
-    judged = job.judgements().get((job.judge, 0), {})
+    judged = job.judgements().get((job.model, 0), {})
     cases = _explained(job, judged)
     if not cases:
         raise NothingToAudit(
-            f"{job.judge} has labelled no explained response of {job.folder}.",
+            f"{job.model} has labelled no explained response of {job.folder}.",
             "Run `psychemme judge` without --audit first; a baseline explains nothing.",
         )
     chosen = [cases[name] for name in sample_of(cases, sample, seed)]
     altered = alter(job.release, chosen, seed)
     await job.settle([case for some in altered.values() for case in some])
-    relabelled = job.store.audits(job.judge)
+    relabelled = job.store.audits(job.model)
     variants = [
         _shifts(job.release, variant, len(chosen), some, judged, relabelled)
         for variant, some in altered.items()
     ]
-    found = audit_of(job.judge, seed, len(cases), len(chosen), variants)
+    found = audit_of(job.model, seed, len(cases), len(chosen), variants)
     keep_audit(job.folder, found)
     return found
 

@@ -48,7 +48,8 @@ class RunManifest(Value):
 
     `items` are the planned item ids in the order they are asked, the denominator of every score;
     `donors` maps items to those whose history they got. `is_self` marks a model that made the
-    items. `seed` and `chance`, the answer credit it can expect (0 to 1), are the random baseline's.
+    items, `is_human` a person. `seed` and `chance`, the answer credit it can expect (0 to 1), are
+    the random baseline's.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -64,9 +65,15 @@ class RunManifest(Value):
     items: tuple[str, ...]
     donors: Mapping[str, str] = {}
     is_self: bool = False
+    is_human: bool = False
     seed: int | None = None
     chance: float | None = None
     versions: Mapping[str, str] = {}
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether it competes: people do not, nor who made the items."""
+        return not (self.is_self or self.is_human)
 
     def changes(self, other: "RunManifest") -> list[str]:
         """Return how `other` differs in what a run pins."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from evaluation.asking import PROMPT, Asking
 from evaluation.baselines import BASELINES, RANDOM, SIGNAL, expected_accuracy
+from evaluation.embedding import Embedder, open_embedder
 from evaluation.endpoints import count_spent, open_budget, open_client
 from evaluation.evaluate import Evaluation
 from evaluation.footage import Footage, find_clips
@@ -34,6 +35,8 @@ from psychemme.clients.protocol import Client, Parameters
 from psychemme.config import Effective
 from psychemme.errors import RunError
 from psychemme.release.read import Release
+
+_MEDIA = ".media"
 
 
 @dataclass(frozen=True)
@@ -174,7 +177,7 @@ async def evaluations(
     manifests = [plan_run(plan, model, effective, cards) for model in models]
     clips = _verified_clips(plan, manifests, cards)
     paid = [model for model in models if model not in BASELINES]
-    shared = open_budget(budget, [cards.card_for(model) for model in paid])
+    shared = open_budget(budget, paid, effective.settings, cards)
     folders = [choose_folder(plan.out, manifest, plan.release, mode) for manifest in manifests]
     runs = [
         run
@@ -188,12 +191,15 @@ async def evaluations(
             )
             for model in paid
         }
+        embedder = await stack.enter_async_context(
+            open_embedder(plan.policy, cards, effective.settings, plan.out / _MEDIA)
+        )
         found = []
         for folder, manifest in runs:
             store = stack.enter_context(_opened(folder, manifest, stack))
             count_spent(shared, store.spent()[1])
             client = clients.get(manifest.model)
-            asking = _asking(plan, manifest, cards, clips, client) if client else None
+            asking = _asking(plan, manifest, cards, clips, client, embedder) if client else None
             concurrency = effective.settings.concurrency
             found.append(
                 Evaluation(folder, manifest, plan.release, store, asking, concurrency, stop)
@@ -234,14 +240,19 @@ def _verified_clips(plan: Plan, manifests: Sequence[RunManifest], cards: Cards) 
 
 
 def _asking(
-    plan: Plan, manifest: RunManifest, cards: Cards, clips: dict[str, Path], client: Client
+    plan: Plan,
+    manifest: RunManifest,
+    cards: Cards,
+    clips: dict[str, Path],
+    client: Client,
+    embedder: Embedder | None,
 ) -> Asking:
     decoding = manifest.decoding or Decoding()
     return Asking(
         plan.release,
         manifest.policy,
         cards.card_for(manifest.model),
-        Footage(clips, plan.out / ".media"),
+        Footage(clips, plan.out / _MEDIA, embedder),
         client,
         Parameters(decoding.temperature, decoding.max_output_tokens),
         manifest.donors,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from evaluation.contradictions import count_contradictions
 from evaluation.exports import read_responses
-from evaluation.files import MISSING, read_judgement_file, read_response_file
+from evaluation.files import MISSING, chosen_of_file, read_files
 from evaluation.judge import Judgement, covered, reference_digest
 from evaluation.judged import chosen, read_judgements
 from evaluation.manifest import read_manifest, release_of
@@ -86,18 +86,11 @@ def score_files(
     ConfigError where `judge` is unclear.
     """
     release = read_release(root)
-    answered = read_response_file(responses, release)
-    judged = read_judgement_file(judgements, release, judge, repeat) if judgements else {}
-    if strangers := sorted(judged.keys() - answered.keys()):
-        model, condition = strangers[0]
-        raise ScoringError(
-            f"{judgements} judges {model} ({condition}), of which there is no response.",
-            "Use one spelling of model and condition in both files.",
-        )
-    return [
-        _with_flags(score_responses(release, run, judged.get(key, {})), judged.get(key, {}))
-        for key, run in sorted(answered.items())
-    ]
+    scored = []
+    for run in read_files(release, responses, judgements).values():
+        taken = chosen_of_file(run.judged, judge, repeat)
+        scored.append(_with_flags(score_responses(release, run.responses, taken), taken))
+    return scored
 
 
 def _with_flags(run: ScoredRun, judgements: Mapping[str, Judgement]) -> ScoredRun:

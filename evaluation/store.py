@@ -4,7 +4,8 @@
 and attempt, so that none is paid for twice. `referenced_judgements` holds the accepted ones, each
 with the digest of the reference it was made under; `judgements` holds those of earlier versions,
 which kept none. `audit_calls` and `audits` hold the same for requests that a judge's audit altered
-by a `change`; they score nothing.
+by a `change`; they score nothing. `classifier_calls` and `classifications` hold how failures were
+sorted, where the `change` is the scheme and the reference.
 The tables have their own metadata: a run is no part of the Shared State.
 """
 
@@ -80,18 +81,22 @@ _calls = Table("calls", _metadata, *_call_columns())
 _audit_calls = Table(
     "audit_calls", _metadata, *_call_columns(), Column("change", Text, nullable=False)
 )
+_classifier_calls = Table(
+    "classifier_calls", _metadata, *_call_columns(), Column("change", Text, nullable=False)
+)
 Index(
     "answered_once",
     *(_calls.c[name] for name in ("role", "model", "item_id", "repeat", "attempt")),
     unique=True,
     sqlite_where=_calls.c.error.is_(None),
 )
-Index(
-    "audited_once",
-    *(_audit_calls.c[name] for name in ("model", "item_id", "change", "repeat", "attempt")),
-    unique=True,
-    sqlite_where=_audit_calls.c.error.is_(None),
-)
+for _name, _changed in (("audited_once", _audit_calls), ("sorted_once", _classifier_calls)):
+    Index(
+        _name,
+        *(_changed.c[name] for name in ("model", "item_id", "change", "repeat", "attempt")),
+        unique=True,
+        sqlite_where=_changed.c.error.is_(None),
+    )
 _earlier_judgements = Table(
     "judgements",
     _metadata,
@@ -117,7 +122,15 @@ _audits = Table(
     Column("change", Text, primary_key=True),
     Column("judgement_json", Text, nullable=False),
 )
-for _table in (_calls, _earlier_judgements, _judgements, _audit_calls, _audits):
+_classifications = Table(
+    "classifications",
+    _metadata,
+    Column("item_id", Text, primary_key=True),
+    Column("classifier", Text, primary_key=True),
+    Column("change", Text, primary_key=True),
+    Column("label_json", Text, nullable=False),
+)
+for _table in _metadata.sorted_tables:
     for _verb in ("UPDATE", "DELETE"):
         _rule = DDL(  # type: ignore[no-untyped-call]
             f"CREATE TRIGGER {_table.name}_no_{_verb.lower()} BEFORE {_verb} ON {_table.name} "
@@ -217,10 +230,11 @@ class RunStore:
         self._engine.dispose()
 
     async def keep(self, row: CallRow, change: str = "") -> None:
-        """Commit a call; one with a `change` belongs to the judge's audit."""
+        """Commit a call; one with a `change` is a classifier's, or belongs to the judge's audit."""
         if change:
+            table = _classifier_calls if row.role is EvaluationRole.CLASSIFIER else _audit_calls
             values = vars(row) | {"change": change}
-            await self._in_thread(lambda: self._insert(_audit_calls, values))
+            await self._in_thread(lambda: self._insert(table, values))
         else:
             await self._in_thread(lambda: self._insert(_calls, vars(row)))
 
@@ -236,6 +250,14 @@ class RunStore:
         """Commit the judgement of a changed request."""
         values = {"item_id": item_id, "judge": judge, "change": change, "judgement_json": text}
         await self._in_thread(lambda: self._insert(_audits, values))
+
+    async def keep_classification(
+        self, item_id: str, classifier: str, change: str, text: str
+    ) -> None:
+        """Commit the label of a failure, made under the scheme and reference of `change`."""
+        values = {"item_id": item_id, "classifier": classifier, "change": change}
+        values["label_json"] = text
+        await self._in_thread(lambda: self._insert(_classifications, values))
 
     def keep_all(self, rows: Sequence[CallRow]) -> None:
         """Commit many calls at once."""
@@ -256,12 +278,17 @@ class RunStore:
 
     def audit_calls(self, judge: str) -> list[tuple[str, CallRow]]:
         """Return the answered calls of a judge's audit, each with its change."""
-        query = select(_audit_calls).where(
-            _audit_calls.c.model == judge, _audit_calls.c.error.is_(None)
-        )
+        return self._changed_calls(_audit_calls, judge)
+
+    def classifier_calls(self, classifier: str) -> list[tuple[str, CallRow]]:
+        """Return the answered calls of a classifier, each with its change."""
+        return self._changed_calls(_classifier_calls, classifier)
+
+    def _changed_calls(self, table: Table, model: str) -> list[tuple[str, CallRow]]:
+        query = select(table).where(table.c.model == model, table.c.error.is_(None))
         return [
             (row["change"], CallRow(**{name: row[name] for name in _FIELDS}))
-            for row in self._rows(query.order_by(_audit_calls.c.id))
+            for row in self._rows(query.order_by(table.c.id))
         ]
 
     def audits(self, judge: str) -> dict[tuple[str, str], str]:
@@ -269,6 +296,13 @@ class RunStore:
         query = select(_audits).where(_audits.c.judge == judge)
         rows = self._rows(query)
         return {(row["item_id"], row["change"]): row["judgement_json"] for row in rows}
+
+    def classifications(self) -> dict[tuple[str, str, str], str]:
+        """Return the label JSON of failures, by classifier, change and item."""
+        rows = self._rows(select(_classifications))
+        return {
+            (row["classifier"], row["change"], row["item_id"]): row["label_json"] for row in rows
+        }
 
     def errors(self, role: EvaluationRole) -> dict[str, str]:
         """Return the last error of each item that a role was asked about, whatever came after."""
@@ -298,7 +332,9 @@ class RunStore:
     def spent(self) -> tuple[int, float | None]:
         """Return tokens and US dollars of all calls; None where a cost is unknown."""
         tokens, cost, unknown = 0, 0.0, 0
-        for table in (_calls, _audit_calls):
+        for table in (_calls, _audit_calls, _classifier_calls):
+            if table.name not in self._tables:
+                continue
             columns = table.c
             query = select(
                 func.coalesce(func.sum(columns.input_tokens + columns.output_tokens), 0).label("n"),

@@ -277,6 +277,10 @@ def _agreement(agreement: bool | None) -> str:
     return f"computed by code: the two answers {'agree' if agreement else 'disagree'}"
 
 
+def _categories(categories: Sequence[_Named]) -> str:
+    return fence("categories", "\n".join(f"- {c.id}, {c.name}: {c.definition}" for c in categories))
+
+
 FORMATTERS: dict[str, Callable[[Any], str]] = {
     "episode": _episode,
     "card": _card,
@@ -293,5 +297,6 @@ FORMATTERS: dict[str, Callable[[Any], str]] = {
     "independent": _independent,
     "agreement": _agreement,
     "response": _response,
+    "categories": _categories,
 }
 """The formatter of each input name; a template may declare no other inputs."""

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluation.bootstrap import DRAWS, SEED
+from evaluation.error_categories import ErrorLabel
+from evaluation.people.files import People
 from evaluation.report.formats import Table
 from evaluation.report.runs import ReportRun
 from evaluation.scoring import ItemScore, ScoringError
@@ -22,12 +24,18 @@ class NotApplicable(ScoringError):
 
 @dataclass(frozen=True)
 class Study:
-    """Runs of one release, each with a name of its own, and how intervals are drawn."""
+    """Runs of one release, each with a name of its own, and how intervals are drawn.
+
+    `people` is what people said of its items and responses, `errors` are the categories that a
+    model gave to failures.
+    """
 
     release: Release
     runs: tuple[ReportRun, ...]
     draws: int = DRAWS
     seed: int = SEED
+    people: People | None = None
+    errors: tuple[ErrorLabel, ...] = ()
 
     @property
     def declared(self) -> tuple[Capability, ...]:
@@ -85,3 +93,18 @@ def same_items(runs: Sequence[ReportRun]) -> tuple[str, ...]:
                 "Analyse runs over the same items together, others apart.",
             )
     return tuple(sorted(held[0]))
+
+
+def run_of(study: Study, model: str, condition: str) -> ReportRun | None:
+    """Return the run of a model under a condition, None where there is none.
+
+    Raises ScoringError where there are several.
+    """
+    key = (model, condition)
+    found = [r for r in study.runs if (r.manifest.model, r.manifest.condition) == key]
+    if len(found) > 1:
+        raise ScoringError(
+            f"{len(found)} runs are of {model} ({condition}); which one is unclear.",
+            "Name one of them.",
+        )
+    return found[0] if found else None

@@ -183,7 +183,7 @@ def _cohort(items: tuple[str, ...], runs: list[ReportRun], draws: int, seed: int
         n=_sizes(first.items, first.declared),
         episodes=len({item.episode_id for item in first.items}),
         groups=len({item.recording_group for item in first.items}),
-        ranked=sum(not run.scored.is_self for run in runs if run.name in whole),
+        ranked=sum(run.is_ranked for run in runs if run.name in whole),
         draws=draws,
         seed=seed,
         rows=tuple(sorted(rows, key=_order)),
@@ -194,8 +194,8 @@ def _cohort(items: tuple[str, ...], runs: list[ReportRun], draws: int, seed: int
 def _ranks(
     runs: Sequence[ReportRun], draws: int, seed: int
 ) -> Mapping[str, Mapping[Measure, Ranks]]:
-    """Return the rank intervals of the runs that did not make the items."""
-    ranked = {run.name: run.scored.items for run in runs if not run.scored.is_self}
+    """Return the rank intervals of the runs that compete."""
+    ranked = {run.name: run.scored.items for run in runs if run.is_ranked}
     found: dict[str, dict[Measure, Ranks]] = {name: {} for name in ranked}
     if not ranked:
         return found

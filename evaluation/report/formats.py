@@ -19,6 +19,7 @@ FLAGGED = (
 NOTE = f"Scores in percent with 95% intervals (paired episode bootstrap). {FLAGGED}"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~&$])")
+_NUMBER = re.compile(rf"[+{MINUS}-]?[\d.,]+%?|{NONE}")
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -43,6 +44,19 @@ class Table(Value):
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = NOTE
+
+    @property
+    def words(self) -> frozenset[int]:
+        """The places of the columns that hold nothing but words; the first always does."""
+        return frozenset(
+            place
+            for place in range(len(self.columns))
+            if place == 0
+            or (
+                all(isinstance(row[place], str) for row in self.rows)
+                and not all(_NUMBER.fullmatch(str(row[place])) for row in self.rows)
+            )
+        )
 
 
 def text(cell: Cell) -> str:
@@ -86,7 +100,7 @@ def as_markdown(table: Table) -> str:
         return f"| {' | '.join(cells)} |"
 
     head = [_markdown(column) for column in table.columns]
-    rule = ["---" if is_text else "---:" for is_text in _are_texts(table)]
+    rule = ["---" if n in table.words else "---:" for n in range(len(head))]
     body = [line([_markdown_cell(cell) for cell in row]) for row in table.rows]
     return "\n".join([f"**{table.title}**", "", line(head), line(rule), *body, "", table.note, ""])
 
@@ -97,12 +111,13 @@ def as_latex(table: Table) -> str:
     def line(cells: Sequence[str]) -> str:
         return f"{' & '.join(cells)} \\\\"
 
+    aligned = "".join("l" if n in table.words else "r" for n in range(len(table.columns)))
     return "\n".join(
         [
             "% needs \\usepackage{booktabs}",
             "\\begin{table}",
             f"\\caption{{{_latex(table.title)}. {_latex(table.note)}}}",
-            f"\\begin{{tabular}}{{{''.join('l' if one else 'r' for one in _are_texts(table))}}}",
+            f"\\begin{{tabular}}{{{aligned}}}",
             "\\toprule",
             line([_latex(column) for column in table.columns]),
             "\\midrule",
@@ -155,14 +170,6 @@ def _plain(cell: Cell) -> str:
         clean = text(cell)
         return f"'{clean}" if clean.startswith(_FORMULA) else clean
     return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
-
-
-def _are_texts(table: Table) -> list[bool]:
-    """Return which columns hold nothing but words."""
-    return [
-        all(isinstance(row[place], str) for row in table.rows)
-        for place in range(len(table.columns))
-    ]
 
 
 def _markdown_cell(cell: Cell) -> str:

@@ -55,7 +55,7 @@ class JudgeChecks:
 
 def judge_checks(release: Release, runs: Sequence[ReportRun]) -> JudgeChecks:
     """Return what is known of the judges of `runs`."""
-    judged = [JudgedRun(run.name, run.responses, run.judged, run.scored.is_self) for run in runs]
+    judged = [JudgedRun(run.name, run.responses, run.judged, run.is_ranked) for run in runs]
     first = next((run.judge for run in runs if run.judge), None)
     audits = [(run.name, audit) for run in runs for audit in run.audits]
     return JudgeChecks(

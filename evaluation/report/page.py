@@ -6,6 +6,7 @@ remote. Without `with_references` the page holds no reference, cue, judge's word
 item. The same runs give the same bytes.
 """
 
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from pydantic import JsonValue
 from evaluation.bootstrap import DRAWS, SEED
 from evaluation.comparisons import Measure
 from evaluation.judge_agreement import Subject
+from evaluation.report.analyses import Section, write_analysis
 from evaluation.report.cohorts import LOSSES, Cohort, Shown, differences, make_cohorts
 from evaluation.report.formats import FLAGGED, interval, number, p_text, text
 from evaluation.report.items import item_details
@@ -40,6 +42,8 @@ from psychology_kb.load import load_profile, profiles
 
 Json = dict[str, Any]
 HEATS = 10
+LONGEST_SHOWN = 20
+"""Rows of an analysis's table that are shown without being asked for."""
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -49,19 +53,25 @@ def write_report(
     out: Path,
     *,
     with_references: bool = False,
+    analysed: Sequence[Section] = (),
     draws: int = DRAWS,
     seed: int = SEED,
 ) -> Path:
-    """Write `out`/index.html and `out`/tables; return the page's path.
+    """Write `out`/index.html, `out`/tables and, of what is `analysed`, `out`/figures.
 
-    Raises ScoringError where runs over the same items do not fit each other.
+    Returns the page's path. Raises ScoringError where runs over the same items do not fit each
+    other.
     """
     cohorts = make_cohorts(runs, draws, seed)
     checks = judge_checks(release, runs)
     tables = [*make_tables(cohorts), *order_tables(runs), *judge_tables(checks)]
     write_tables(tables, out / "tables")
+    for section in analysed:
+        if section.analysis:
+            write_analysis(section.analysis, out / "tables", out / "figures")
     page = out / "index.html"
-    page.write_text(render(release, runs, cohorts, checks, with_references), encoding="utf-8")
+    said = render(release, runs, cohorts, checks, with_references, analysed)
+    page.write_text(said, encoding="utf-8")
     return page
 
 
@@ -71,8 +81,9 @@ def render(
     cohorts: Sequence[Cohort],
     checks: JudgeChecks,
     with_references: bool,
+    analysed: Sequence[Section] = (),
 ) -> str:
-    """Return the page."""
+    """Return the page; `analysed` comes after what every report has."""
     templates = page_templates(_TEMPLATES)
     templates.filters |= {
         "number": number,
@@ -82,12 +93,14 @@ def render(
         "json": canonical_json,
         "words": lambda code: str(code).replace("_", " "),
         "percent": lambda share: f"{100 * share:.2f}%",
+        "picture": _picture,
     }
     style = page_style(_TEMPLATES / "report.css")
     script = (_TEMPLATES / "report.js").read_text(encoding="utf-8")
     asked = {name for run in runs for name in run.responses}
+    pictures = ["img-src data:"] if analysed else []
     return templates.get_template("report.html").render(
-        policy=content_policy(style, script, "trusted-types 'none'"),
+        policy=content_policy(style, script, *pictures, "trusted-types 'none'"),
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
         release=release,
@@ -95,6 +108,8 @@ def render(
         cohorts=cohorts,
         order_tables=order_tables(runs),
         checks=checks,
+        analysed=analysed,
+        longest=LONGEST_SHOWN,
         subjects=list(Subject),
         flag_words=EXPLAINED,
         altered=ALTERED,
@@ -117,6 +132,11 @@ def render(
         axis=_axis,
         place=_place,
     )
+
+
+def _picture(svg: str) -> str:
+    """Return a drawing as the address of an image, in which no script runs."""
+    return f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
 
 
 def _domains(release: Release) -> list[tuple[str, list[tuple[Capability, str]]]]:

@@ -10,16 +10,25 @@ from pydantic import JsonValue
 
 from evaluation.baselines import BASELINES
 from evaluation.exports import read_responses
+from evaluation.files import FileRun, chosen_of_file
+from evaluation.files import read_files as read_run_files
+from evaluation.inputs import InputPolicy
 from evaluation.judge import Judgement
 from evaluation.judge_shifts import Audit, read_audits
 from evaluation.judged import Judged, chosen, read_judgements
-from evaluation.manifest import RunManifest, read_manifest, refuse_other_release, release_of
+from evaluation.manifest import (
+    RunManifest,
+    read_manifest,
+    refuse_other_release,
+    release_name,
+    release_of,
+)
 from evaluation.order_spread import OrderSpread, spread_of_folder
 from evaluation.responses import Response
 from evaluation.score import ScoredRun, score_responses
 from evaluation.store import RunStore
 from psychemme.clients.cards import Cards
-from psychemme.release.read import Release
+from psychemme.release.read import Release, read_release
 from psychemme.vocabulary import EvaluationRole
 
 _UNKNOWN = "unknown"
@@ -32,7 +41,9 @@ class ReportRun:
     `name` tells it from the other runs. `judge` labelled its responses, None where nobody did;
     `judge_prompts` are the hashes of what the judge was asked with. `notes` say what a reader must
     know before comparing it. `spread` is over option orders, where it was asked in several.
-    `judged` has the labels of every judge and repeat, `audits` those of judges on this run.
+    `judged` has the labels of every judge and repeat, `audits` those of judges on this run. Of a
+    run `is_from_file` nothing is known but what its lines say, so that its manifest is a guess from
+    its model and condition.
     """
 
     name: str
@@ -47,6 +58,12 @@ class ReportRun:
     spread: OrderSpread | None = None
     judged: Judged = field(default_factory=dict)
     audits: tuple[Audit, ...] = ()
+    is_from_file: bool = False
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether it competes with others."""
+        return self.manifest.is_ranked
 
 
 def read_runs(
@@ -64,6 +81,55 @@ def read_runs(
     found = release_of(read_manifest(folders[0]), release)
     runs = [_read(folder, found, cards, judge, repeat) for folder in folders]
     return found, _told_apart(runs)
+
+
+def read_files(
+    root: Path,
+    responses: Path,
+    judgements: Path | None,
+    cards: Cards,
+    judge: str | None = None,
+    repeat: int = 0,
+) -> tuple[Release, list[ReportRun]]:
+    """Return the release at `root` and the runs in files made elsewhere, by model and condition.
+
+    Raises ReleaseError and ScoringError, and ConfigError where `judge` is unclear.
+    """
+    release = read_release(root)
+    found = read_run_files(release, responses, judgements).values()
+    return release, [_of_file(release, run, cards, judge, repeat) for run in found]
+
+
+def _of_file(
+    release: Release, run: FileRun, cards: Cards, judge: str | None, repeat: int
+) -> ReportRun:
+    judgements = chosen_of_file(run.judged, judge, repeat)
+    who = (judge or min(name for name, _ in run.judged)) or None if judgements else None
+    scored = score_responses(release, run.responses, judgements)
+    manifest = RunManifest(
+        model=scored.model,
+        family=cards.card_for(scored.model).family,
+        condition=scored.condition,
+        release=release_name(release),
+        release_path=str(release.root),
+        policy=InputPolicy.of_label(scored.condition) or InputPolicy(),
+        card={},
+        prompts={},
+        decoding=None,
+        items=tuple(sorted(run.responses)),
+    )
+    return ReportRun(
+        name=scored.name,
+        manifest=manifest,
+        scored=scored,
+        responses=run.responses,
+        judgements=judgements,
+        sent=run.sent,
+        judge=who,
+        notes=notes_of(manifest, release, who, cards),
+        judged=run.judged,
+        is_from_file=True,
+    )
 
 
 def _read(
@@ -103,6 +169,8 @@ def notes_of(
     notes = []
     if manifest.is_self:
         notes.append("self: made these items, unranked")
+    if manifest.is_human:
+        notes.append("human, unranked")
     if manifest.model in BASELINES:
         notes.append("baseline without a language model")
     involved = {"judge": judge} if judge else {}

@@ -32,6 +32,13 @@ def evaluate(
         int | None,
         typer.Option(min=0, max=64, help="Frames an episode.  [default: 1 a second, at most 64]"),
     ] = None,
+    keyframes: Annotated[
+        str,
+        typer.Option(
+            help="Which --frames: uniform, or bolt, the most like the question by the setting "
+            "`embedding_model`."
+        ),
+    ] = "uniform",
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N items.")] = None,
     permute: Annotated[
         int, typer.Option(min=1, help="Ask choice items in so many option orders.")
@@ -55,14 +62,14 @@ def evaluate(
         raise typer.BadParameter("--resume and --fresh exclude each other")
     mode = "resume" if resume else "fresh" if fresh else None
     flags = {"base_url": base_url, "concurrency": concurrency, "seed": seed}
-    shape = (condition, history, frames, limit, permute)
+    shape = (condition, history, frames, keyframes, limit, permute)
     asyncio.run(_evaluate(release, model, shape, media, runs, flags, mode, budget))
 
 
 async def _evaluate(
     root: Path,
     models: list[str],
-    shape: tuple[str, str, int | None, int | None, int],
+    shape: tuple[str, str, int | None, str, int | None, int],
     media: Path | None,
     runs: Path,
     flags: dict[str, Any],
@@ -75,12 +82,13 @@ async def _evaluate(
     from psychemme.config import load_settings
     from psychemme.release.read import read_release
 
-    condition, history, frames, limit, orders = shape
+    condition, history, frames, keyframes, limit, orders = shape
     stop = stop_on_signals()
-    policy = make_policy(condition, history, frames)
+    effective, cards = load_settings(Path(), flags), load_cards(Path())
+    embedder = effective.settings.embedding_model
+    policy = make_policy(condition, history, frames, keyframes, embedder)
     folders = (media,) if media else (root, Path())
     plan = Plan(read_release(root), folders, runs, policy, limit, orders)
-    effective, cards = load_settings(Path(), flags), load_cards(Path())
     unanswered = 0
     names = list(dict.fromkeys(models))
     async with evaluations(plan, names, effective, cards, stop, mode, budget) as found:

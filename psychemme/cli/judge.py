@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,13 +11,10 @@ import typer
 
 from psychemme.cli.app import JsonOption, app, err, out, plain, print_json
 from psychemme.cli.judge_audit import print_audit
-from psychemme.cli.running import progress_bar, shown_on, stop_on_signals, stopped
-from psychemme.errors import Stopped
+from psychemme.cli.running import AGAIN, label_runs, stop_on_signals, stopped
 
 if TYPE_CHECKING:
     from evaluation.judging import Judging
-
-_AGAIN = "Run it again to go on; finished work is kept."
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ def judge(
     else:
         left = asyncio.run(_each(asked, lambda job: job.finish()))
     if left:
-        raise stopped(f"{left} responses are not judged.", _AGAIN)
+        raise stopped(f"{left} responses are not judged.", AGAIN)
 
 
 async def _audit(asked: _Asked, sample: int | None, seed: int | None) -> int:
@@ -105,24 +103,13 @@ async def _each(asked: _Asked, work: "Callable[[Judging], Awaitable[object]]") -
 
     stop = stop_on_signals()
     effective, cards = load_settings(Path(), asked.flags), load_cards(Path())
-    left = 0
-    with progress_bar("judge") as bar:
-        for folder in asked.folders:
-            for name in asked.judges:
-                opened = judging(
-                    folder, name, asked.repeats, effective, cards, stop, asked.release, asked.budget
-                )
-                async with opened as job:
-                    job.report = shown_on(bar, f"{folder.name} by {name}")
-                    try:
-                        await work(job)
-                    except Stopped as stop_:
-                        problem = str(stop_) or "Stopped with work left."
-                        raise stopped(problem, _AGAIN) from None
-                left += job.progress.planned - job.progress.settled
-                if not asked.is_quiet:
-                    _tell(folder, name, job)
-    return left
+    terms = (effective, cards, stop, asked.release, asked.budget)
+
+    def opened(folder: Path, name: str) -> "AbstractAsyncContextManager[Judging]":
+        return judging(folder, name, asked.repeats, *terms)
+
+    tell = (lambda *_: None) if asked.is_quiet else _tell
+    return await label_runs("judge", asked.folders, asked.judges, opened, work, tell)
 
 
 def _tell(folder: Path, name: str, job: "Judging") -> None:

@@ -2,8 +2,10 @@
 
 from psychemme.cli import (  # noqa: F401
     agreement,
+    analyse,
     audit,
     candidates,
+    cases,
     clips,
     cluster,
     compare,
@@ -13,6 +15,7 @@ from psychemme.cli import (  # noqa: F401
     db_move,
     doctor,
     episodes,
+    errors,
     evaluate,
     export,
     freeze,
@@ -23,6 +26,8 @@ from psychemme.cli import (  # noqa: F401
     judges,
     leakage,
     models,
+    people,
+    plan_power,
     prepare,
     release,
     report,

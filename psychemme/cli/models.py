@@ -64,9 +64,9 @@ def check(
 
 
 async def _check(name: str, settings: Any, cards: Any) -> list[Any]:  # noqa: ANN401
-    from construction.endpoints import endpoint_of
     from psychemme.clients.check import check_model
     from psychemme.clients.make import openai_client
+    from psychemme.clients.terms import endpoint_of
 
     client = openai_client(name, endpoint_of(settings, cards))
     try:

@@ -6,6 +6,15 @@ from typing import Annotated
 import typer
 
 from psychemme.cli.app import RunOption, WorkspaceOption, app, out, plain, workspace_root
+from psychemme.cli.runs_given import (
+    ClassifierOption,
+    ErrorsOption,
+    JudgementsOption,
+    PeopleOption,
+    ResponsesOption,
+    error_files,
+    read_given,
+)
 from psychemme.cli.score import JudgeOption, ReleaseOption, RepeatOption
 
 
@@ -29,7 +38,15 @@ def report(
             "--with-references", help="Show references, judge's words and item credit. Private."
         ),
     ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Add every analysis that applies to the runs.")
+    ] = False,
+    people: PeopleOption = None,
+    errors: ErrorsOption = None,
+    classifier: ClassifierOption = None,
     release: ReleaseOption = None,
+    responses: ResponsesOption = None,
+    judgements: JudgementsOption = None,
     judge: JudgeOption = None,
     repeat: RepeatOption = 0,
     allow_unscored: Annotated[
@@ -38,20 +55,22 @@ def report(
     ] = False,
 ) -> None:
     """Write the evaluation report of runs, or without any the page of candidates (private)."""
-    if not runs:
+    if not (runs or responses):
         _candidates(workspace, run, out_dir)
         return
+    from evaluation.report.analyses import make_study, sections
     from evaluation.report.page import write_report
-    from evaluation.report.runs import read_runs
-    from evaluation.score import refuse_unscored
-    from psychemme.clients.cards import load_cards
+    from evaluation.score import FILL_FILES, FILL_RUN, refuse_unscored
 
-    cards = load_cards(workspace_root(workspace))
-    found, read = read_runs(runs, cards, release, judge, repeat)
+    if (people or errors or classifier) and not full:
+        raise typer.BadParameter("--people, --errors and --classifier are for --full")
+    found, read = read_given(runs, release, responses, judgements, workspace, judge, repeat)
     if not allow_unscored:
-        refuse_unscored([each.scored for each in read])
+        refuse_unscored([each.scored for each in read], FILL_RUN if runs else FILL_FILES)
     target = out_dir or Path("evaluation-report")
-    page = write_report(found, read, target, with_references=with_references)
+    sorted_by = (error_files(runs, errors), classifier)
+    analysed = sections(make_study(found, read, people or (), *sorted_by)) if full else ()
+    page = write_report(found, read, target, with_references=with_references, analysed=analysed)
     out.print(f"Evaluation report: {plain(str(page))}", soft_wrap=True)
 
 

@@ -3,16 +3,24 @@
 import asyncio
 import signal
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from psychemme.cli.app import STOPPED, err, plain
+from psychemme.errors import Stopped
 
 if TYPE_CHECKING:
+    from evaluation.labelling import Labelling
     from evaluation.work import Progress as Done
+
+AGAIN = "Run it again to go on; finished work is kept."
+
+Job = TypeVar("Job", bound="Labelling[Any]")
 
 
 def stop_on_signals() -> asyncio.Event:
@@ -50,6 +58,30 @@ def shown_on(bar: Progress, name: str) -> "Callable[[Done], None]":
         bar.update(task, total=done.planned, completed=done.settled, description=text)
 
     return show
+
+
+async def label_runs(
+    verb: str,
+    folders: Sequence[Path],
+    models: Sequence[str],
+    opened: "Callable[[Path, str], AbstractAsyncContextManager[Job]]",
+    work: "Callable[[Job], Awaitable[object]]",
+    tell: "Callable[[Path, str, Job], None]",
+) -> int:
+    """Do `work` with every model on every run, `tell` how each ended, and return what is left."""
+    left = 0
+    with progress_bar(verb) as bar:
+        for folder in folders:
+            for name in models:
+                async with opened(folder, name) as job:
+                    job.report = shown_on(bar, f"{folder.name} by {name}")
+                    try:
+                        await work(job)
+                    except Stopped as stop:
+                        raise stopped(str(stop) or "Stopped with work left.", AGAIN) from None
+                left += job.progress.planned - job.progress.settled
+                tell(folder, name, job)
+    return left
 
 
 def stopped(problem: str, action: str) -> typer.Exit:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.report.analyses import make_study, sections
 from evaluation.report.page import write_report
 from tests.support.report_runs import HOSTILE, REASON, release_of, report_run, runs_of
 
@@ -29,13 +30,17 @@ WIDTHS = [(1280, 900), (390, 844)]
 def files(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("report")
     release = release_of(folder / "release")
-    runs = [*runs_of(release), report_run(release, "gap" * 20, 0.6, unanswered=4)]
-    return {
+    whole = runs_of(release)
+    runs = [*whole, report_run(release, "gap" * 20, 0.6, unanswered=4)]
+    found = {
         kind: write_report(
             release, runs, folder / kind, draws=500, with_references=kind == "private"
         )
         for kind in ("public", "private")
     }
+    analysed = sections(make_study(release, whole, draws=200))
+    full = write_report(release, whole, folder / "full", analysed=analysed, draws=500)
+    return found | {"full": full}
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +161,28 @@ def test_the_page_fits_its_width(page, width, height):
         item.locator("summary").first.click()
     page.locator(".response").nth(10).wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.parametrize("page", ["full"], indirect=True)
+@pytest.mark.parametrize(("width", "height"), WIDTHS)
+def test_the_full_page_fits_its_width_and_draws(page, width, height):
+    from playwright.sync_api import expect
+
+    page.set_viewport_size({"width": width, "height": height})
+    page.locator("nav").get_by_role("link", name="Analyses").click()
+    names = page.locator("ul.contents a")
+    assert names.count() >= 7
+    names.nth(4).click()
+    expect(page.locator(page.evaluate("location.hash"))).to_be_in_viewport()
+    for drawing in page.locator("img.drawing").all():
+        drawing.scroll_into_view_if_needed()
+        assert drawing.evaluate("image => image.complete && image.naturalWidth") > 300
+        assert drawing.get_attribute("alt")
+    for folded in page.locator("section[aria-labelledby^=analysis] details").all():
+        folded.locator("summary").click()
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    tall = page.locator(".apart .scroll").evaluate_all("all => all.map(one => one.clientHeight)")
+    assert max(tall) <= 0.6 * 900
 
 
 def test_a_script_that_slips_into_the_page_does_not_run(browser, files):

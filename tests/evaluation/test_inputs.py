@@ -13,6 +13,7 @@ from evaluation.inputs import (
     Condition,
     FrameSource,
     InputPolicy,
+    Keyframes,
     cohort,
     donors,
     history_of,
@@ -131,6 +132,44 @@ def test_an_unknown_history_names_the_known_ones(history):
 def test_an_unknown_condition_names_the_known_ones():
     with pytest.raises(ConfigError, match="question-only"):
         make_policy("half", "matched")
+
+
+policies = st.builds(
+    lambda condition, history, frames, order: InputPolicy.model_validate(
+        {"condition": condition} | history | frames | order
+    ),
+    st.sampled_from(Condition),
+    st.sampled_from([{}, {"history": "none"}])
+    | st.integers(0, 2**40).map(lambda seed: {"history": "mismatched", "history_seed": seed}),
+    st.just({})
+    | st.integers(0, 64).map(lambda n: {"frames": n})
+    | st.integers(1, 64).map(lambda n: {"frames": n, "keyframes": Keyframes.BOLT}),
+    st.just({})
+    | st.tuples(st.integers(1, 99), st.integers(0, 2**40)).map(
+        lambda pair: {"order": pair[0], "order_seed": pair[1]}
+    ),
+)
+
+
+@given(policies)
+def test_a_label_is_read_back_into_its_policy(policy):
+    assert InputPolicy.of_label(policy.label) == policy
+
+
+@given(st.text() | st.sampled_from(Condition).map(lambda one: f"{one}+frames-99"))
+def test_what_no_policy_is_called_is_none(label):
+    found = InputPolicy.of_label(label)
+    assert found is None or found.label == label
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["", "half", "full+bolt", "full+frames-08", "full+frames-65", "full+order-0:1", "full ",
+     "full\n", "full+frames-8+frames-9", "full+history-matched", "full+order-1:None",
+     "full+frames-٨"],
+)  # fmt: skip
+def test_labels_that_are_not_ours(label):
+    assert InputPolicy.of_label(label) is None
 
 
 def test_every_file_is_verified_and_bad_ones_are_named_by_episode(tmp_path):

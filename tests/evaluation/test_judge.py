@@ -8,7 +8,8 @@ import pytest
 
 from evaluation.inputs import InputPolicy
 from evaluation.judge import Judgement, judge_request, needs_judge, read_judgement
-from evaluation.judging import MOST_REPAIRS, judging
+from evaluation.judging import judging
+from evaluation.labelling import MOST_REPAIRS
 from evaluation.responses import Response, parse_response
 from evaluation.runs import Plan, evaluations
 from evaluation.score import score_folder
@@ -163,7 +164,7 @@ async def test_another_release_and_another_prompt_are_refused(
 ) -> None:
     with ModelServer() as server:
         await judge(run, server)
-        monkeypatch.setattr("evaluation.judging.prompt_hash", lambda _: "0" * 64)
+        monkeypatch.setattr("evaluation.labelling.prompt_hash", lambda _: "0" * 64)
         with pytest.raises(RunError, match="another prompt"):
             await judge(run, server)
         monkeypatch.undo()

@@ -117,6 +117,18 @@ def test_identical_judges_agree_and_order_alike(release: Release) -> None:
     assert board.rankings[0].ranks == {"x": 1, "y": 2}
 
 
+@pytest.mark.parametrize(
+    ("who", "is_ranked"), [("is_human", False), ("is_self", False), ("x", True)]
+)
+def test_people_and_who_made_the_items_take_no_rank(release: Release, who, is_ranked) -> None:
+    manifest = report_run(release, "x", 0.8).manifest.model_copy(update={who: True})
+    assert manifest.is_ranked is is_ranked
+    raters = {("a", 0): same, ("b", 0): same}
+    run = replace(judged_run(release, "x", 0.8, raters), is_ranked=manifest.is_ranked)
+    (board,) = agreements_of(release, [run]).boards
+    assert ("x" in board.rankings[0].ranks) is is_ranked
+
+
 def test_a_third_of_changed_labels_shows(release: Release) -> None:
     def stricter(judgements: dict) -> dict:
         return shifted(judgements, evidence_support="insufficient")

@@ -184,6 +184,15 @@ async def test_a_budget_stops_and_resumes(release: Path) -> None:
         await finish(release, server, "fresh", budget=5.0)
 
 
+async def test_a_price_that_is_set_goes_before_the_card(release: Path, monkeypatch) -> None:
+    monkeypatch.setenv("PSYCHEMME_INPUT_PRICE", "10000")
+    monkeypatch.setenv("PSYCHEMME_OUTPUT_PRICE", "0")
+    with ModelServer() as server:
+        with pytest.raises(Stopped):
+            await finish(release, server, budget=5.0)
+        assert 0 < server.count() < ITEMS
+
+
 async def test_withheld_history_is_asked_of_its_cohort(tmp_path: Path) -> None:
     release = make_release(tmp_path / "release", 64)
     with ModelServer() as server:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.error_categories import scheme
 from evaluation.responses import Outcome, Parsed
 from evaluation.scoring import EvidenceSupport, LogicalIntegrity
 from prompts.blocks import FORMATS, FORMATTERS, LOOKING, MENDING
@@ -140,6 +141,14 @@ INPUTS = {
         "format": Format.SINGLE,
         "decision_time": QUESTION.decision_time,
     },
+    "errors": {
+        "categories": scheme().categories,
+        "question": QUESTION.question,
+        "options": QUESTION.options,
+        "format": Format.SINGLE,
+        "reference": REFERENCE.model_copy(update={"rationale": ""}),
+        "response": Parsed(outcome=Outcome.OK, answer="B", rationales={Capability.NEED: HOSTILE}),
+    },
     "judge": {
         "question": QUESTION.question,
         "options": QUESTION.options,
@@ -157,6 +166,8 @@ INPUTS = {
         "options": QUESTION.options,
         "format": Format.SINGLE,
     },
+    "screening": {"episode": EPISODE},
+    "entailment": {"question": HOSTILE, "options": QUESTION.options[1:]},
     "rubric": {
         "question": QUESTION.question,
         "reference": REFERENCE.model_copy(update={"cues": (), "rationale": ""}),
@@ -202,13 +213,9 @@ def test_there_is_a_prompt_for_each_role_and_a_use_for_each_formatter():
 
 @pytest.mark.parametrize("prompt_id", ["", "nobody", "../prompts/answer"])
 def test_an_unknown_prompt_names_the_known_ones(prompt_id):
-    with pytest.raises(
-        ConfigError, match="answer, critic, evaluated, judge, probe, question, rubric"
-    ):
+    with pytest.raises(ConfigError, match=", ".join(prompt_ids())):
         render(prompt_id, {})
-    with pytest.raises(
-        ConfigError, match="answer, critic, evaluated, judge, probe, question, rubric"
-    ):
+    with pytest.raises(ConfigError, match=", ".join(prompt_ids())):
         prompt_hash(prompt_id)
 
 

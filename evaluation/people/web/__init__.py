@@ -1,0 +1,1 @@
+"""The pages on which people answer, label, endorse and sort."""
