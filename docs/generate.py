@@ -77,6 +77,13 @@ def release_schema(name: str) -> str:
     return json.dumps(kinds[name].model_json_schema(), indent=2, sort_keys=True) + "\n"
 
 
+def line_schema(name: str) -> str:
+    """Return the JSON Schema of the lines of files made elsewhere."""
+    from evaluation.file_lines import schema_text
+
+    return schema_text(name)
+
+
 RELEASE_SCHEMAS = ("episode", "erratum", "manifest", "question", "reference")
 
 
@@ -103,6 +110,10 @@ GENERATED: dict[str, Callable[[], str]] = {
     **{
         f"docs/schemas/{name}.schema.json": partial(release_schema, name)
         for name in RELEASE_SCHEMAS
+    },
+    **{
+        f"docs/schemas/{name}.schema.json": partial(line_schema, name)
+        for name in ("judgement", "response")
     },
     "psychology_kb/review.schema.json": partial(knowledge_schema, "review.schema.json"),
     "psychology_kb/taxonomy.schema.json": partial(knowledge_schema, "taxonomy.schema.json"),

@@ -1,7 +1,7 @@
 """Vectors of frames and questions from one model, kept by content: none is paid for twice."""
 
 import base64
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,8 +17,7 @@ from psychemme.clients.make import openai_client
 from psychemme.clients.protocol import MediaPart
 from psychemme.clients.terms import endpoint_of
 from psychemme.config import Settings
-from psychemme.errors import EndpointError
-from psychemme.media.vectors import keep_vector, kept_vectors
+from psychemme.media.vectors import Vector, keep_vectors, kept_vectors, refuse_unusable
 
 _BATCH = 16
 """Inputs a request: with pictures of 512 pixels about a megabyte."""
@@ -47,25 +46,31 @@ class Embedder:
 
         Raises EndpointError where the endpoint does not embed both in one space.
         """
-        # Not in one request: few servers embed pictures and texts together.
-        (text,), pictures = await self._vectors([question]), await self._vectors(frames)
-        if {len(vector) for vector in pictures} != {len(text)}:
-            raise EndpointError(
-                f"{self.client.model} gives vectors of different lengths.",
-                "Choose a model that embeds pictures and text in one space.",
-            )
-        return cosine(text, np.stack(pictures))
+        shown: list[str | MediaPart] = [question, *frames]
+        text, *pictures = map(self._key, shown)
+        things = dict(zip((text, *pictures), shown, strict=True))
+        found = kept_vectors(self.folder, things)
+        refuse_unusable(self.folder, self.client.model, list(found.values()))
+        await self._complete(found, things)
+        vectors = np.stack([found[key] for key in pictures]).astype(np.float64)
+        return cosine(found[text].astype(np.float64), vectors)
 
-    async def _vectors(self, things: Sequence[str | MediaPart]) -> list[Floats]:
-        keys = [self._key(thing) for thing in things]
-        found = kept_vectors(self.folder, keys)
-        left = {key: thing for key, thing in zip(keys, things, strict=True) if key not in found}
-        for start in range(0, len(left), _BATCH):
-            batch = dict(list(left.items())[start : start + _BATCH])
-            vectors = await self.client.embed([_input(thing) for thing in batch.values()])
-            for key, vector in zip(batch, vectors, strict=True):
-                found[key] = keep_vector(self.folder, key, vector)
-        return [found[key].astype(np.float64) for key in keys]
+    async def _complete(
+        self, found: dict[str, Vector], things: Mapping[str, str | MediaPart]
+    ) -> None:
+        """Add to what is `found` the vectors of the other `things`, the text being the first."""
+        left = [(key, thing) for key, thing in things.items() if key not in found]
+        # Not in one request: few servers embed pictures and texts together.
+        alone = sum(isinstance(thing, str) for _, thing in left)
+        batches = [left[:alone], *(left[n : n + _BATCH] for n in range(alone, len(left), _BATCH))]
+        fresh: dict[str, list[float]] = {}
+        for batch in filter(None, batches):
+            vectors = await self.client.embed([_input(thing) for _, thing in batch])
+            fresh |= zip((key for key, _ in batch), vectors, strict=True)
+            # A lone vector waits until another shows whether both are of one space.
+            if found or len(fresh) > 1:
+                found |= keep_vectors(self.folder, self.client.model, fresh, found)
+                fresh = {}
 
     def _key(self, thing: str | MediaPart) -> str:
         content = ["text", thing] if isinstance(thing, str) else ["image", thing.sha256]

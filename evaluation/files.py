@@ -13,7 +13,9 @@ from evaluation.judged import Judged, Rater, chosen
 from evaluation.option_orders import own_order
 from evaluation.responses import Outcome, Response, parse_response
 from evaluation.scoring import ScoringError
+from psychemme.canonical import strict_json
 from psychemme.release.read import Release
+from psychemme.release.texts import seen
 from psychemme.vocabulary import Capability
 
 RunKey = tuple[str, str]
@@ -126,6 +128,7 @@ def _rater(place: str, row: dict[str, Any]) -> Rater:
     judge, repeat = row.get("judge", ""), row.get("repeat", 0)
     if not isinstance(judge, str) or type(repeat) is not int or repeat < 0:
         raise ScoringError(f"{place}: `judge` is no text or `repeat` no number from 0.", _FIX)
+    _refuse_unseen(place, judge)
     return judge, repeat
 
 
@@ -187,13 +190,25 @@ def _who(place: str, row: dict[str, Any], release: Release) -> tuple[str, str, s
         raise ScoringError(
             f"{place}: the release has no item {name!r}.", "Score it with its own release."
         )
+    _refuse_unseen(place, model, condition)
     return name, model, condition
+
+
+def _refuse_unseen(place: str, *names: str) -> None:
+    """Refuse names that look like others: they hold what cannot be seen, or needless space."""
+    for name in names:
+        if not name.isprintable() or name != " ".join(seen(name).split()):
+            raise ScoringError(
+                f"{place}: the name {name!r} holds characters that show nothing, or outer or "
+                "double space.",
+                _FIX,
+            )
 
 
 def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield where each line of `path` is, and its object; raises ScoringError naming the place."""
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     yield f"{path}:{number}", _object(f"{path}:{number}", line)
@@ -203,7 +218,7 @@ def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _object(place: str, line: str) -> dict[str, Any]:
     try:
-        row = json.loads(line)
+        row = strict_json(line)
     except (ValueError, RecursionError) as error:
         raise ScoringError(f"{place} is not JSON: {error}.", _FIX) from None
     if not isinstance(row, dict):

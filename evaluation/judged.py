@@ -20,6 +20,7 @@ Rater = tuple[str, int]
 Judged = Mapping[Rater, Mapping[str, Judgement]]
 """Each rater's judgements, by item id."""
 
+_NAMELESS = "a judge without a name"
 T = TypeVar("T")
 
 
@@ -57,7 +58,7 @@ def chosen(
     judges = sorted({name for name, _ in found})
     if judges and judge not in judges and (judge is not None or len(judges) > 1):
         raise ConfigError(
-            f"The run was judged by {', '.join(judges)}.",
+            f"The run was judged by {', '.join(name or _NAMELESS for name in judges)}.",
             "Name one of them with --judge.",
         )
     return found.get((judge or (judges[0] if judges else ""), repeat), {})

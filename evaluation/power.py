@@ -18,7 +18,7 @@ It is close from about 30 episodes on, and optimistic with fewer. All figures ar
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import ceil, fsum, sqrt
+from math import ceil, fsum, inf, sqrt
 from statistics import NormalDist
 
 from evaluation.report.runs import ReportRun
@@ -36,7 +36,8 @@ class Spread(Value):
 
     `sd` is over items; `icc` is the correlation within an episode, None where no episode holds two
     items or nothing varies; a negative estimate counts as 0. `per_episode` is the size of an item's
-    own episode, averaged over items.
+    own episode, averaged over items: what counts for the design effect, but more than the items of
+    an episode where sizes differ.
     """
 
     items: int
@@ -61,8 +62,8 @@ class Need(Value):
 
 def design_effect(per_episode: float, icc: float) -> float:
     """Return 1 + (m - 1) rho; raise ConfigError where no episodes are like that."""
-    if not per_episode >= 1:
-        raise ConfigError(f"{per_episode:g} items an episode is less than 1.", "Use 1 or more.")
+    if not 1 <= per_episode < inf:
+        raise ConfigError(f"{per_episode:g} items an episode is not 1 or more.", "Use 1 or more.")
     if not 0 <= icc <= 1:
         raise ConfigError(f"A correlation of {icc:g} is not from 0 to 1.", "Use for example 0.1.")
     return 1 + (per_episode - 1) * icc
@@ -120,7 +121,10 @@ def plan(
     power: float = 0.8,
     alpha: float = 0.05,
 ) -> Need:
-    """Return what `spread` asks for; `per_episode` and `icc` replace what it says."""
+    """Return what `spread` asks for; `per_episode` and `icc` replace what it says.
+
+    Episodes are as many as hold the items, at sizes like those of `spread`, or at `per_episode`.
+    """
     planned = spread.per_episode if per_episode is None else per_episode
     rho = spread.icc if icc is None else icc
     if not spread.sd or (rho is None and max(planned, spread.per_episode) > 1):
@@ -131,7 +135,10 @@ def plan(
     if spread.items:
         present = design_effect(spread.per_episode, rho or 0.0)
         least = detectable(spread.items, spread.sd, present, power, alpha)
-    episodes = ceil(items / planned)
+    held = planned
+    if per_episode is None and spread.items:
+        held = spread.items / spread.episodes
+    episodes = ceil(items / held - 1e-9)
     return Need(spread=spread, design_effect=deff, items=items, episodes=episodes, detectable=least)
 
 

@@ -24,6 +24,7 @@ class Undefined(StrEnum):
 
     NOTHING_SHARED = "no response was labelled by two of them"
     ONE_LABEL = "all labels are the same, so that chance alone would agree"
+    ONE_RATER_ALIKE = "one rater gave a single label, so that there is no order to correlate"
     SEVERAL_RATERS = "compares two raters only"
     FEW_RUNS = "fewer than two ranked runs"
     TIED = "all runs are tied"

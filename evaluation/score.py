@@ -110,7 +110,7 @@ def score_responses(
         if response.outcome.is_models_fault:
             failures[response.reason or response.outcome] += 1
         elif not item.scored:
-            unscored[_why_unscored(response)] += 1
+            unscored[why_unscored(response)] += 1
     first = next(iter(responses.values()), None)
     return ScoredRun(
         model=first.model if first else "",
@@ -123,7 +123,8 @@ def score_responses(
     )
 
 
-def _why_unscored(response: Response) -> str:
+def why_unscored(response: Response) -> str:
+    """Return the reason of an unscored item: no line, the machinery's fault, or no judgement."""
     if response.reason == MISSING:
         return MISSING
     return response.outcome if response.outcome.is_unscored else "not_judged"
@@ -192,8 +193,7 @@ def refuse_unscored(
     """
     bounds = ", or add --allow-unscored for bounds" if has_bounds else ""
     for run in runs:
-        if run.unscored:
-            count = sum(not item.scored for item in run.items)
+        if count := sum(not item.scored for item in run.items):
             reasons = ", ".join(f"{reason} {n}" for reason, n in run.unscored.items())
             raise ScoringError(
                 f"{run.name}: {count} of {len(run.items)} items are unscored ({reasons}).",

@@ -212,12 +212,12 @@ class RunStore:
 
     def __init__(self, folder: Path, *, for_reading: bool = False) -> None:
         self._path = folder / FILE_NAME
-        is_fixed = not _may_write(self._path)
+        is_fixed = not may_write(self._path)
         if is_fixed:
-            _refuse_fixed(self._path, for_reading)
+            refuse_fixed(self._path, for_reading)
         self._engine: Engine = (open_unchanging if is_fixed else open_owner)(self._path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-store")
-        with _naming(self._path):
+        with naming(self._path):
             if not is_fixed:
                 _metadata.create_all(self._engine)
             self._tables = frozenset(inspect(self._engine).get_table_names())
@@ -261,7 +261,7 @@ class RunStore:
 
     def keep_all(self, rows: Sequence[CallRow]) -> None:
         """Commit many calls at once."""
-        with _naming(self._path), self._engine.begin() as connection:
+        with naming(self._path), self._engine.begin() as connection:
             connection.execute(insert(_calls), [vars(row) for row in rows])
 
     def responses(self) -> dict[str, CallRow]:
@@ -347,11 +347,11 @@ class RunStore:
 
     def _rows(self, query: Select[Any]) -> list[dict[str, Any]]:
         engine = self._engine.execution_options(write=False)
-        with _naming(self._path), engine.begin() as connection:
+        with naming(self._path), engine.begin() as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
 
     def _insert(self, table: Table, values: dict[str, Any]) -> None:
-        with _naming(self._path):
+        with naming(self._path):
             try:
                 with self._engine.begin() as connection:
                     connection.execute(insert(table), values)
@@ -364,24 +364,26 @@ class RunStore:
         return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, work))
 
 
-def _may_write(path: Path) -> bool:
+def may_write(path: Path) -> bool:
+    """Whether the database at `path` can be written."""
     # SQLite keeps its log beside the file, so that the folder counts as well.
     return all(os.access(place, os.W_OK) for place in (path.parent, path) if place.exists())
 
 
-def _refuse_fixed(path: Path, for_reading: bool) -> None:
+def refuse_fixed(path: Path, for_reading: bool) -> None:
+    """Raise RunError where a database that cannot be written cannot be read whole, or must be."""
     if not for_reading:
         raise RunError(f"{path} cannot be written.", "Make it and its folder writable.")
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:
         raise RunError(
             f"{path} cannot be written, and {log.name} beside it holds what was last added.",
-            "Copy the run's folder to where it can be written, and name the copy.",
+            "Copy its folder to where it can be written, and name the copy.",
         )
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def naming(path: Path) -> Iterator[None]:
     """Raise RunError naming the file where the database fails."""
     try:
         yield

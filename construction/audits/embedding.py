@@ -18,8 +18,7 @@ from psychemme.clients.make import openai_client
 from psychemme.clients.size import text_tokens
 from psychemme.clients.terms import endpoint_of, terms_of
 from psychemme.config import Settings
-from psychemme.errors import EndpointError
-from psychemme.media.vectors import Vector, keep_vector, kept_vectors
+from psychemme.media.vectors import Vector, keep_vectors, kept_vectors, refuse_unusable
 
 _BATCH = 64
 
@@ -78,11 +77,12 @@ async def embed(
 ) -> Vectors:
     """Return the vector of every text that the items ask; what is missing is asked for.
 
-    Raises ConfigError where the endpoint is not set, EndpointError where it embeds nothing or
-    vectors are not of one length, Stopped where `stop` was set with work left.
+    Raises ConfigError where the endpoint is not set, EndpointError where it embeds nothing
+    or vectors are all zero or not of one length, Stopped where `stop` was set with work left.
     """
     texts = texts_of(items)
     found = embedding.kept(texts)
+    refuse_unusable(embedding.folder, embedding.model, list(found.values()))
     left = [text for text in texts if text not in found]
     if left:
         endpoint = endpoint_of(embedding.settings, embedding.cards)
@@ -90,8 +90,10 @@ async def embed(
 
         async def some(batch: Sequence[str]) -> None:
             vectors = await client.embed(batch)
-            for text, vector in zip(batch, vectors, strict=True):
-                found[text] = keep_vector(embedding.folder, embedding.key(text), vector)
+            keys = {embedding.key(text): text for text in batch}
+            fresh = dict(zip(keys, vectors, strict=True))
+            kept = keep_vectors(embedding.folder, embedding.model, fresh, found)
+            found.update({keys[key]: vector for key, vector in kept.items()})
             told(len(found), len(texts))
 
         starts = range(0, len(left), _BATCH)
@@ -100,8 +102,4 @@ async def embed(
             await work_through(works, embedding.settings.concurrency, stop)
         finally:
             await client.aclose()
-    if len({vector.size for vector in found.values()}) > 1:
-        raise EndpointError(
-            f"{embedding.model!r} gave vectors of different lengths.", "Name another model."
-        )
     return found

@@ -8,17 +8,41 @@ Shapes: R raters, U units, S labels in their order, b draws. A table of labels (
 0 to S - 1, NaN where a rater gave no label.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
-from evaluation.analyses.estimating import episode_sums, estimated, quotient, shown
+from evaluation.analyses.estimating import (
+    EpisodeEstimate,
+    episode_sums,
+    estimated,
+    quotient,
+    shown,
+)
 from evaluation.analyses.values import Study
 from evaluation.bootstrap import Estimate, Floats
 from evaluation.rater_agreement import Undefined
 from evaluation.report.cohorts import Shown
-from evaluation.report.formats import FLAG
-from evaluation.report.judges import figure
+from evaluation.report.formats import Number
+
+LEAST_FOR_MAJORITY = 3
+"""Fewer labels than this are no majority: of two, only those that agree would be compared."""
+HELD_FIXED = (
+    "Intervals redraw episodes and hold people fixed: they speak of other episodes, not of other "
+    "people."
+)
+
+Label = TypeVar("Label", bound=Hashable)
+
+
+def majority(labels: Iterable[Label]) -> Label | None:
+    """Return the label that more people gave than any other, None where two tie or none is."""
+    ranked = Counter(labels).most_common(2)
+    if len(ranked) == 2 and ranked[0][1] == ranked[1][1]:
+        return None
+    return ranked[0][0] if ranked else None
 
 
 def joint_counts(one: Floats, other: Floats, size: int) -> Floats:
@@ -86,26 +110,30 @@ def _centred_ranks(held: Floats) -> Floats:
     return np.asarray(held.cumsum(axis=1) - held / 2 - held.sum(axis=1, keepdims=True) / 2)
 
 
-def coefficient(estimate: Estimate) -> str:
-    """Return a coefficient with its interval, flagged where many draws leave it undefined."""
-    ends = [figure(end) for end in (estimate.point, estimate.low, estimate.high)]
-    between = "" if estimate.low is None else f" [{ends[1]}, {ends[2]}]"
-    return f"{ends[0]}{between}{FLAG if estimate.point is not None and estimate.is_flagged else ''}"
+def coefficient(estimate: EpisodeEstimate) -> Number:
+    """Return a coefficient with its interval as a cell."""
+    return Number(**vars(estimate))
 
 
 def why_undefined(shared: Estimate, *others: Estimate) -> Undefined | None:
-    """Return why one of a family is undefined; `shared` is the share of equal labels."""
+    """Return why one of a family is undefined; `shared` is the share of equal labels.
+
+    Where one rater alone gave a single label only a rank correlation is.
+    """
     if shared.point is None:
         return Undefined.NOTHING_SHARED
-    return Undefined.ONE_LABEL if any(one.point is None for one in others) else None
+    unknown = [one.point is None for one in others]
+    if all(unknown):
+        return Undefined.ONE_LABEL
+    return Undefined.ONE_RATER_ALIKE if any(unknown) else None
 
 
 def nominal_cells(
     study: Study, units: Sequence[str], table: Floats, size: int
-) -> tuple[Shown, str, Undefined | None]:
+) -> tuple[Shown, Number, Undefined | None]:
     """Return the share of equal labels, nominal alpha, and why one is undefined.
 
-    `units` are what is redrawn, one a column of `table` (R, U), such as its episode.
+    `units` are what is redrawn, the episode of each column of `table` (R, U).
     """
     tables = coincidences(table, size).reshape(len(units), -1).tolist()
 
@@ -118,15 +146,22 @@ def nominal_cells(
     return shown(same), coefficient(alpha), why_undefined(same, alpha)
 
 
-def rates(study: Study, groups: Sequence[Sequence[tuple[tuple[str, ...], bool]]]) -> list[Estimate]:
-    """Return the share of true in each group of (unit, whether), all on the same draws of units."""
+def rates(
+    study: Study, groups: Sequence[Sequence[tuple[tuple[str, ...], bool]]]
+) -> list[EpisodeEstimate]:
+    """Return the share of true in each group of (case, whether), all on the same draws of episodes.
+
+    The last of a case is its item.
+    """
     held: dict[str, list[float]] = {}
     for place, group in enumerate(groups):
-        for unit, is_true in group:
-            found = held.setdefault("\n".join(unit), [0.0] * (2 * len(groups)))
+        for case, is_true in group:
+            episode = study.release.questions[case[-1]].episode_id
+            found = held.setdefault(episode, [0.0] * (2 * len(groups)))
             found[2 * place] += is_true
             found[2 * place + 1] += 1
     if not held:
-        return [Estimate(point=None, low=None, high=None, excluded=1.0)] * len(groups)
+        nothing = EpisodeEstimate(point=None, low=None, high=None, excluded=1.0, episodes=0)
+        return [nothing] * len(groups)
     sums = episode_sums(held.items())
     return estimated(sums, lambda t: quotient(t[:, ::2], t[:, 1::2]), study.draws, study.seed)

@@ -29,14 +29,13 @@ def words(level: str | float) -> str:
 
 def endorsed_table(study: Study, rows: Sequence[EndorseRow]) -> Table:
     """Return the share endorsed of what is not planted: of reviews, and of single decisions."""
-    planted = {case_of(row) for row in rows if row.planted}
-    genuine = [row for row in rows if not row.planted]
-    careful = {expert for expert, (caught, n) in _caught(rows).items() if 2 * caught >= n}
+    genuine, every = _genuine(rows), {*map(case_of, rows)}
+    careful = {expert for expert, (caught, n) in _caught(rows).items() if n and 2 * caught >= n}
     strata: dict[tuple[str, str], list[tuple[Case, bool]]] = {}
     reviews: dict[tuple[Case, str], bool] = {}
     for row in genuine:
-        if (case := case_of(row)) not in planted:
-            reviews[case, row.expert] = reviews.get((case, row.expert), True) and row.endorses
+        key = case_of(row), row.expert
+        reviews[key] = reviews.get(key, True) and row.endorses
     strata["all reviews", "review"] = [(case, yes) for (case, _), yes in reviews.items()]
     strata["experts who catch at least half of what is planted", "review"] = [
         (case, yes) for (case, expert), yes in reviews.items() if expert in careful
@@ -53,12 +52,22 @@ def endorsed_table(study: Study, rows: Sequence[EndorseRow]) -> Table:
             (name, unit, len(found), shown(rate), len({case for case, _ in found}))
             for ((name, unit), found), rate in zip(known.items(), shares, strict=True)
         ),
-        note=f"Shares in percent with 95% intervals (cases redrawn). {FLAGGED}",
+        note=(
+            f"Left out: {len(every) - len({*map(case_of, genuine)})} of {len(every)} cases, which "
+            "hold a planted decision. Shares in percent with 95% intervals (episode bootstrap). "
+            f"{FLAGGED}"
+        ),
     )
 
 
+def _genuine(rows: Sequence[EndorseRow]) -> list[EndorseRow]:
+    """Return the rows of cases without a planted decision, which would colour the others."""
+    planted = {case_of(row) for row in rows if row.planted}
+    return [row for row in rows if case_of(row) not in planted]
+
+
 def _kinds(study: Study, rows: Sequence[EndorseRow]) -> Iterator[tuple[str, list[EndorseRow]]]:
-    """Yield the decisions that are not planted by subject, by capability and by label."""
+    """Yield decisions by subject, by capability and by label."""
     for decision in Decision:
         yield words(decision), [row for row in rows if row.decision is decision]
     asked = study.release.questions
@@ -81,10 +90,11 @@ def _caught(rows: Iterable[EndorseRow]) -> dict[str, tuple[int, int]]:
 
 
 def planted_table(study: Study, rows: Sequence[EndorseRow]) -> Table:
-    """Return what each expert caught of what was planted, and what each endorses besides."""
+    """Return what each expert caught of what was planted, and endorses where nothing was."""
     by_expert = _caught(rows)
+    kept = _genuine(rows)
     genuine = {
-        expert: [(case_of(r), r.endorses) for r in rows if r.expert == expert and not r.planted]
+        expert: [(case_of(row), row.endorses) for row in kept if row.expert == expert]
         for expert in by_expert
     }
     shares = iter(rates(study, [found for found in genuine.values() if found]))
@@ -93,23 +103,31 @@ def planted_table(study: Study, rows: Sequence[EndorseRow]) -> Table:
     return Table(
         name="judge-review-planted",
         title="Planted wrong decisions that experts caught",
-        columns=("expert", "planted", "caught", "catch rate", "not planted", "endorsed", "note"),
+        columns=("expert", "planted", "caught", "catch rate", "others", "endorsed", "note"),
         rows=(
             ("all", planted, caught, wilson(caught, planted), None, None, NONE),
             *(
                 (
                     *(expert, n, caught, wilson(caught, n), len(genuine[expert])),
                     endorsed[expert],
-                    "catches fewer than half" if 2 * caught < n else NONE,
+                    _note(caught, n),
                 )
                 for expert, (caught, n) in by_expert.items()
             ),
         ),
         note=(
-            "Decisions; shares in percent. 95% intervals: of catch rates Wilson's, which takes "
-            f"decisions for independent, of endorsement by redrawn cases. {FLAGGED}"
+            "others: decisions of cases without a planted one. Shares in percent. 95% intervals: "
+            "of catch rates Wilson's, which takes decisions for independent and ignores that some "
+            "share an expert, a response or an episode, so that it is too narrow where those are "
+            f"alike; of endorsement the episode bootstrap. {FLAGGED}"
         ),
     )
+
+
+def _note(caught: int, n: int) -> str:
+    if n == 0:
+        return "saw nothing planted"
+    return "catches fewer than half" if 2 * caught < n else NONE
 
 
 def wilson(count: int, n: int) -> Shown:

@@ -12,6 +12,13 @@ from evaluation.bootstrap import DRAWS, SEED, Estimate, Floats, draw_totals, est
 from evaluation.report.cohorts import Shown
 from evaluation.scoring import ScoringError
 
+
+class EpisodeEstimate(Estimate):
+    """A figure with its interval, and how many episodes hold something it counts."""
+
+    episodes: int
+
+
 Figures = Callable[[Floats], Floats]
 """From totals (b, K) to figures (b, Q); NaN where a figure is undefined."""
 
@@ -33,11 +40,17 @@ def episode_sums(rows: Iterable[tuple[str, Sequence[float]]]) -> Floats:
 
 def estimated(
     sums: Floats, figures: Figures, draws: int = DRAWS, seed: int = SEED
-) -> list[Estimate]:
+) -> list[EpisodeEstimate]:
     """Return the interval of each figure of `sums` (E, K), all from the same draws."""
-    points = figures(sums.sum(axis=0, keepdims=True))[0]
+    whole = sums.sum(axis=0, keepdims=True)
     drawn = np.concatenate([figures(totals) for totals in draw_totals(sums, draws, seed)])
-    return estimates(points, np.ascontiguousarray(drawn.T))
+    found = estimates(figures(whole)[0], np.ascontiguousarray(drawn.T))
+    # What is unknown in an episode makes every figure that counts it unknown.
+    resting = np.isnan(figures(np.where(sums != 0, np.nan, whole))).sum(axis=0)
+    return [
+        EpisodeEstimate(**vars(one), episodes=n if one.point is not None else 0)
+        for one, n in zip(found, resting.tolist(), strict=True)
+    ]
 
 
 def quotient(numerator: Floats, denominator: Floats) -> Floats:
@@ -48,12 +61,13 @@ def quotient(numerator: Floats, denominator: Floats) -> Floats:
     return found
 
 
-def shown(estimate: Estimate, *, is_difference: bool = False) -> Shown:
+def shown(estimate: EpisodeEstimate, *, is_difference: bool = False) -> Shown:
     """Return an estimate as a cell of a table; fractions become percent when printed."""
     return Shown(
         point=estimate.point,
         low=estimate.low,
         high=estimate.high,
         excluded=estimate.excluded,
+        episodes=estimate.episodes,
         is_difference=is_difference,
     )

@@ -81,6 +81,7 @@ def analyse(study: Study) -> Analysis:
             "Runs without --frames, which see a frame a second or native media, are left out.",
             *_fewer(runs),
         ),
+        runs=grid.runs,
     )
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.analyses.estimating import episode_sums, estimated, shown
+from evaluation.analyses.estimating import EpisodeEstimate, episode_sums, estimated, shown
 from evaluation.analyses.values import Study, same_items, scores_of
-from evaluation.bootstrap import Estimate, Floats
+from evaluation.bootstrap import Floats
 from evaluation.scoring import ItemScore, Quantity
 from psychemme.vocabulary import Capability
 
@@ -126,7 +126,7 @@ def counts(members: Floats) -> list[int]:
     return [int(n) for n in members.sum(axis=0)]
 
 
-def _cells(shape: Sequence[int], found: Iterator[Estimate], is_difference: bool) -> Cells:
+def _cells(shape: Sequence[int], found: Iterator[EpisodeEstimate], is_difference: bool) -> Cells:
     cells = np.empty(prod(shape), dtype=object)
     cells[:] = [shown(next(found), is_difference=is_difference) for _ in range(len(cells))]
     return cells.reshape(shape)

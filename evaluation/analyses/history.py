@@ -112,6 +112,7 @@ def analyse(study: Study) -> Analysis:
             f"Only the {grid.episodes(np.ones(len(cohort)))} episodes of these items are redrawn.",
             *(note for one in series if (note := _missing(one))),
         ),
+        runs=grid.runs,
     )
 
 

@@ -12,14 +12,19 @@ from itertools import chain
 
 import numpy as np
 
-from evaluation.analyses.agreeing import nominal_cells
+from evaluation.analyses.agreeing import HELD_FIXED, nominal_cells
 from evaluation.analyses.drawing import intervals
-from evaluation.analyses.estimating import episode_sums, estimated, quotient, shown
+from evaluation.analyses.estimating import (
+    EpisodeEstimate,
+    episode_sums,
+    estimated,
+    quotient,
+    shown,
+)
 from evaluation.analyses.values import Analysis, NotApplicable, Study, same_items, scores_of
-from evaluation.bootstrap import Estimate, Floats
+from evaluation.bootstrap import Floats
 from evaluation.rater_agreement import Undefined
 from evaluation.report.formats import FLAGGED, Cell, Table
-from evaluation.report.judges import figure
 from evaluation.report.runs import ReportRun
 from evaluation.responses import Outcome, Response
 from evaluation.scoring import ScoringError
@@ -36,7 +41,8 @@ def analyse(study: Study) -> Analysis:
     people = [run for run in study.runs if run.manifest.is_human]
     if not people:
         raise NotApplicable(
-            "No run is of a person.", "Make some with `psychemme people import`, and name them."
+            "No run is of a person.",
+            "Give a baseline's file with --people, or import it with `psychemme people import`.",
         )
     items = same_items(people)
     models = _models(study.runs, people[0].manifest.condition, items)
@@ -85,6 +91,7 @@ def analyse(study: Study) -> Analysis:
         ),
         notes=(
             "Only the episodes of these items are redrawn; people and models share the draws.",
+            HELD_FIXED,
             "What an annotator could not answer, and a reply without an answer, count as 0.",
             "n is how many distinct items a capability has.",
         ),
@@ -114,7 +121,7 @@ def _heads(study: Study, items: Sequence[str]) -> tuple[str, ...]:
 
 def _figures(
     study: Study, people: Sequence[ReportRun], models: Sequence[ReportRun], items: Sequence[str]
-) -> list[list[Estimate]]:
+) -> list[list[EpisodeEstimate]]:
     """Return micro, macro and each capability for people together, each person and each model.
 
     Then the same of each model less people together.
@@ -147,7 +154,7 @@ def _figures(
 
 def _gap_table(
     models: Sequence[ReportRun],
-    gaps: Sequence[Sequence[Estimate]],
+    gaps: Sequence[Sequence[EpisodeEstimate]],
     heads: tuple[str, ...],
     everyone: str,
 ) -> tuple[Table, ...]:
@@ -191,7 +198,7 @@ def _agreement(
     given = [[_option_ids(run.responses[row.id]) for row in items] for run in people]
     codes = {one: float(code) for code, one in enumerate(sorted({*chain(*given)} - {""}))}
     if not codes:
-        return None, figure(None), Undefined.NOTHING_SHARED
+        return None, None, Undefined.NOTHING_SHARED
     table = np.array([[codes.get(one, np.nan) for one in row] for row in given])
     return nominal_cells(study, [row.episode_id for row in items], table, len(codes))
 

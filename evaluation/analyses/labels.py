@@ -22,23 +22,37 @@ from psychemme.vocabulary import Capability, Format
 
 ADVERSE_SUPPORT = frozenset({EvidenceSupport.WEAK, EvidenceSupport.CONTRADICTED})
 ADVERSE_LOGIC = frozenset({LogicalIntegrity.WEAK, LogicalIntegrity.CONTRADICTORY})
-_JOINT = ("both", "support only", "logic only", "neither")
-_APART = ("no label (c = 0)", "insufficient", "unevaluable")
+_LOST, _BARE = "insufficient or unevaluable", "no label (c = 0)"
+_JOINT = ("both", "support only", "logic only", "neither", _LOST, _BARE)
+"""Exclude each other: what is adverse comes first, then what has no label, then what is lost."""
+_APART = (_BARE, "insufficient", "unevaluable")
 
 
 def _adverse(one: ItemScore) -> tuple[bool, bool]:
     return one.support in ADVERSE_SUPPORT, one.logic in ADVERSE_LOGIC
 
 
+def _is_lost(one: ItemScore) -> bool:
+    return one.support is EvidenceSupport.INSUFFICIENT or one.logic is LogicalIntegrity.UNEVALUABLE
+
+
+def _joint_of(one: ItemScore) -> str:
+    adverse = _adverse(one)
+    if any(adverse):
+        return "both" if all(adverse) else "support only" if adverse[0] else "logic only"
+    return _BARE if one.c == 0 else _LOST if _is_lost(one) else "neither"
+
+
 _KINDS: Mapping[str, Quantity] = {
     "correct": lambda _: True,
     "support": lambda one: _adverse(one)[0],
     "logic": lambda one: _adverse(one)[1],
-    "both": lambda one: _adverse(one) == (True, True),
-    "support only": lambda one: _adverse(one) == (True, False),
-    "logic only": lambda one: _adverse(one) == (False, True),
-    "neither": lambda one: _adverse(one) == (False, False),
-    "no label (c = 0)": lambda one: one.c == 0,
+    "both": lambda one: _joint_of(one) == "both",
+    "support only": lambda one: _joint_of(one) == "support only",
+    "logic only": lambda one: _joint_of(one) == "logic only",
+    "neither": lambda one: _joint_of(one) == "neither",
+    _LOST: lambda one: _joint_of(one) == _LOST,
+    _BARE: lambda one: one.c == 0,
     "insufficient": lambda one: one.support is EvidenceSupport.INSUFFICIENT,
     "unevaluable": lambda one: one.logic is LogicalIntegrity.UNEVALUABLE,
     "verified": verified,
@@ -101,6 +115,9 @@ def analyse(study: Study) -> Analysis:
         notes=(
             "Rates over runs are ratios of sums over all their correct responses.",
             "Others are the correct responses in all other capabilities.",
+            "The difference over all runs also grows where models with worse explanations supply "
+            "more of a capability's correct responses; the mean of the differences within each run "
+            "(over the runs that have correct responses in both) does not.",
             "Only the episodes that hold single-choice items are redrawn.",
         ),
     )
@@ -114,8 +131,9 @@ def _count(grid: Grid) -> _Found:
     of_all = (values.sum(axis=1, keepdims=True) for values in kinds.values())
     values = np.hstack([*(kinds[name] for name in _BY_RUN), *of_all])
     sums = strata.T @ values
-    pooled = sums[:, 3 * runs :]
-    if pooled[:, _AT["correct"]].sum() == pooled[:, _AT["no label (c = 0)"]].sum():
+    correct, pooled = sums[:, :runs], sums[:, 3 * runs :]
+    both = ((correct > 0) & (correct.sum(axis=0) > correct)).astype(np.float64)[:, None]
+    if pooled[:, _AT["correct"]].sum() == pooled[:, _AT[_BARE]].sum():
         raise NotApplicable(
             "No correct answer to a single-choice item has labels.",
             "Name runs of models that explain their answers, and judge them.",
@@ -123,9 +141,13 @@ def _count(grid: Grid) -> _Found:
 
     def figures(totals: Floats) -> Blocks:
         by_run = totals[..., : 3 * runs].reshape(*totals.shape[:2], 3, runs)
-        return _compared("", totals[..., 3 * runs :]) | _compared("run ", by_run)
+        found = _compared("", totals[..., 3 * runs :]) | _compared("run ", by_run)
+        # Every draw takes the mean over the same runs; where one is undefined, so is the mean.
+        each = np.where(both > 0, found["run difference"], 0.0).sum(axis=-1)
+        return found | {"within": quotient(each, both.sum(axis=-1))}
 
-    cells = grid.estimated(strata, values, figures, ("difference", "run difference"))
+    differences = ("difference", "run difference", "within")
+    cells = grid.estimated(strata, values, figures, differences)
     by_run = sums[:, : 3 * runs].reshape(-1, 3, runs)
     places = sorted(range(len(strata.T)), key=lambda c: grid.study.declared[c] != Capability.TIMING)
     return _Found(grid, tuple(places), pooled, by_run, cells)
@@ -145,6 +167,7 @@ def _rates(found: _Found, kind: str, label: str) -> Table:
         columns=(
             *("capability", "correct", "adverse", "rate"),
             *("others correct", "others adverse", "others rate", "difference"),
+            "mean difference within runs",
         ),
         rows=tuple(
             (
@@ -156,6 +179,7 @@ def _rates(found: _Found, kind: str, label: str) -> Table:
                 found.others(place, kind),
                 found.rate("others", place, kind),
                 found.rate("difference", place, kind),
+                found.rate("within", place, kind),
             )
             for place in found.places
         ),
@@ -240,7 +264,8 @@ def _drawings(found: _Found) -> tuple[Drawing, ...]:
         ),
         stacks(
             "labels-joint",
-            "Share of correct responses with both, one or no adverse label, by capability.",
+            "Share of correct responses with both, one or no adverse label, by capability; what "
+            "has no label or a label without credit is apart.",
             "correct single-choice responses (%)",
             joint,
         ),

@@ -76,6 +76,7 @@ def analyse(study: Study) -> Analysis:
         ),
         drawings=(_drawing(rows),),
         notes=_notes(study.runs, compare),
+        runs=grid.runs,
     )
 
 

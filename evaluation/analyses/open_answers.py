@@ -16,15 +16,16 @@ from evaluation.analyses.estimating import quotient
 from evaluation.analyses.grid import Blocks, Cells, Grid, counts, named
 from evaluation.analyses.values import Analysis, NotApplicable, Study
 from evaluation.bootstrap import Floats
-from evaluation.report.formats import NOTE, Cell, Table
+from evaluation.report.formats import NOTE, Cell, Number, Table
 from evaluation.report.runs import ReportRun
 from evaluation.scoring import ItemScore, Quantity, raw, verified, verified_credit
 from psychemme.release.words import words
 from psychemme.vocabulary import Capability, Format
 
 _WORDS = (
-    "Words are runs of letters and digits in any script; each Han or Kana character counts as one. "
-    "They are counted over responses with an answer."
+    "Words are runs of letters, marks and digits in any script; each Han or Kana character counts "
+    "as one, and what Thai, Lao, Khmer or Burmese write without a space counts as one too. They "
+    "are counted over responses with an answer."
 )
 _CREDITS: Mapping[str, Quantity] = {
     "Raw": raw,
@@ -111,8 +112,8 @@ def _credit_table(grid: Grid, found: Cells) -> Table:
 def _answered(grid: Grid, run: ReportRun, cells: Sequence[Cell]) -> tuple[Cell, ...]:
     asked = [run.responses[one.item_id] for one in grid.items if one.format is Format.OPEN]
     lengths = [len(words(one.answer)) for one in asked if isinstance(one.answer, str)]
-    sizes = (f"{fmean(lengths):.1f}", f"{median(lengths):g}") if lengths else (None, None)
-    return (len(asked), len(lengths), *cells, *sizes)
+    sizes = [Number(point=of(lengths), decimals=1) for of in (fmean, median) if lengths]
+    return (len(asked), len(lengths), *cells, *(sizes or (None, None)))
 
 
 def _pair_tables(grid: Grid, is_open: Floats) -> Iterator[Table]:

@@ -16,7 +16,7 @@ from evaluation.analyses.grid import Blocks, Cells, Grid
 from evaluation.analyses.retention import lowest
 from evaluation.analyses.values import Analysis, NotApplicable, Study
 from evaluation.bootstrap import Floats
-from evaluation.report.formats import NOTE, Cell, Table
+from evaluation.report.formats import NOTE, Cell, Number, Table
 from evaluation.scoring import raw
 from evaluation.weightings import LOGIC_ONLY, PAPER, SOFT, STRICT, SUPPORT_ONLY, WEIGHTINGS
 
@@ -60,6 +60,10 @@ def analyse(study: Study) -> Analysis:
             ),
         ),
         notes=(
+            "The paper's weighting is e times l, 1.2, 1, 0.8, 0.5 and 0 from the best label to the "
+            "worst; soft has 1.1, 1, 0.9, 0.7, 0 and strict 1.2, 1, 0.6, 0.3, 0; mean and minimum "
+            "are of e and l; support only and logic only take one of them; threshold takes the two "
+            "best labels of both as 1, strongest only the best, and all others as 0.",
             "Every weighting is divided by what both strongest labels get, and gives 0 where an "
             "explanation is absent, insufficient or unevaluable.",
         ),
@@ -131,10 +135,16 @@ def _persistence_table(
         rows=tuple(
             (
                 name,
-                _tau(macro[0], macro[nth]),
-                found["agreement"][nth] if len(order) > 1 else None,
-                _swapped(macro[0][order], macro[nth][order]),
-                f"{sum(least[nth][run] == least[0][run] for run in known)} of {len(known)}",
+                *(
+                    (
+                        _tau(macro[0], macro[nth]),
+                        found["agreement"][nth] if len(order) > 1 else None,
+                        _swapped(macro[0][order], macro[nth][order]),
+                        f"{sum(least[nth][run] == least[0][run] for run in known)} of {len(known)}",
+                    )
+                    if nth
+                    else (None,) * 4
+                ),
                 ", ".join(_counted(least[nth])) or None,
             )
             for nth, name in enumerate(_NAMES)
@@ -159,11 +169,11 @@ def _counted(least: Sequence[str]) -> Iterator[str]:
     return (f"{name} {n}" for name, n in ordered)
 
 
-def _tau(scores: Floats, others: Floats) -> str | None:
+def _tau(scores: Floats, others: Floats) -> Number | None:
     """Return Kendall's tau-b, None where an ordering tells no runs apart."""
     one, other = (np.sign(found[:, None] - found) for found in (scores, others))
     most = np.sqrt((one**2).sum() * (other**2).sum())
-    return f"{(one * other).sum() / most:.3f}" if most > 0 else None
+    return Number(point=float((one * other).sum() / most), decimals=3) if most > 0 else None
 
 
 def _swapped(scores: Floats, others: Floats) -> str:

@@ -4,7 +4,6 @@ Every item of a stratum weighs the same. Strata differ in what they ask, so that
 between two is no effect of what names them.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +19,7 @@ from evaluation.scoring import raw, verified
 from psychemme.release.words import words
 from psychemme.vocabulary import DurationBand, Format
 
-MOST_STRATA = 40
+MOST_STRATA = 60
 """A facet in more strata than this says little of each, and is left out."""
 MINUTES = ("[0, 10) min", "[10, 20) min", "20+ min")
 """Duration bands of MMHBench (its Table 5), closed to the left."""
@@ -29,11 +28,15 @@ _DRAWN = ("format", "source-group", "duration", "question-length")
 
 @dataclass(frozen=True)
 class _Facet:
-    """Names the stratum of each item; `strata` has those there could be, in order."""
+    """Names the stratum of each item; `strata` has those there could be, in order.
+
+    `name` is its own where a table holds several.
+    """
 
     table: str
     strata: tuple[str, ...]
     of: tuple[str | None, ...]
+    name: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +60,7 @@ def analyse(study: Study) -> Analysis:
     for facet in facets:
         if len(facet.strata) <= MOST_STRATA:
             found.setdefault(facet.table, []).extend(_strata(grid, facet, values, known))
-    left_out = Counter(facet.table for facet in facets if len(facet.strata) > MOST_STRATA)
+    left_out = [facet for facet in facets if len(facet.strata) > MOST_STRATA]
     return Analysis(
         name="strata",
         title="Scores by stratum",
@@ -83,8 +86,9 @@ def analyse(study: Study) -> Analysis:
         notes=(
             "Only the episodes of a stratum are redrawn.",
             *(
-                f"Left out of {name}: {number} with more than {MOST_STRATA} strata."
-                for name, number in left_out.items()
+                f"Left out: {facet.name or facet.table}, in {len(facet.strata)} strata, more than "
+                f"{MOST_STRATA}."
+                for facet in left_out
             ),
         ),
     )
@@ -127,11 +131,12 @@ def _facets(grid: Grid) -> Iterator[_Facet]:
     yield _open("subcategory", [f"{one.capability}: {one.subcategory}" for one in asked])
     for name in sorted({name for one in asked for name in one.facets}):
         values = (one.facets.get(name) for one in asked)
-        yield _open("facets", [None if value is None else f"{name}: {value}" for value in values])
+        of = [None if value is None else f"{name}: {value}" for value in values]
+        yield _open("facets", of, f"facet {name}")
 
 
-def _open(table: str, of: Sequence[str | None]) -> _Facet:
-    return _Facet(table, tuple(sorted({one for one in of if one is not None})), tuple(of))
+def _open(table: str, of: Sequence[str | None], name: str = "") -> _Facet:
+    return _Facet(table, tuple(sorted({one for one in of if one is not None})), tuple(of), name)
 
 
 def _values(grid: Grid) -> Floats:

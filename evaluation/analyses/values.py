@@ -12,6 +12,7 @@ from evaluation.error_categories import ErrorLabel
 from evaluation.people.files import People
 from evaluation.report.formats import Table
 from evaluation.report.runs import ReportRun
+from evaluation.score import FILL_FILES, FILL_RUN, refuse_unscored
 from evaluation.scoring import ItemScore, ScoringError
 from psychemme.episode import Value
 from psychemme.release.read import Release
@@ -55,7 +56,8 @@ class Analysis(Value):
     """Tables and drawings of one analysis.
 
     `unit` is what one observation is; `denominator` is what rates are over; `notes` are what a
-    reader must know, such as a subset whose episodes alone are redrawn.
+    reader must know, such as a subset whose episodes alone are redrawn. `runs` names those that
+    took part, none where all did.
     """
 
     name: str
@@ -65,17 +67,30 @@ class Analysis(Value):
     tables: tuple[Table, ...]
     drawings: tuple[Drawing, ...] = ()
     notes: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
 
 
 def scores_of(run: ReportRun) -> Mapping[str, ItemScore]:
     """Return a run's scores by item id; raise ScoringError where an item is unscored."""
-    for item in run.scored.items:
-        if not item.scored:
-            raise ScoringError(
-                f"{run.name}: item {item.item_id} is unscored.",
-                "Resume the run or judge it to fill the gap.",
-            )
+    refuse_unscored([run.scored], _fill(run), has_bounds=False)
     return {item.item_id: item for item in run.scored.items}
+
+
+FILL_HUMAN = (
+    "Judge open answers, have the annotator finish and import again with --fresh, or leave that "
+    "annotator out"
+)
+
+
+def _fill(run: ReportRun) -> str:
+    if not run.is_from_file:
+        return FILL_HUMAN if run.manifest.is_human else FILL_RUN
+    if not run.manifest.is_human:
+        return FILL_FILES
+    return (
+        "Add its row to the file, or its `credit` where it is open; or make a run of it with "
+        "`psychemme people import` and judge that"
+    )
 
 
 def same_items(runs: Sequence[ReportRun]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from evaluation.bootstrap import Floats
 from evaluation.report.formats import NOTE, Table
 from evaluation.report.runs import ReportRun
 from evaluation.responses import Response
+from evaluation.score import why_unscored
 from evaluation.scoring import raw
 
 Places = NDArray[np.int64]
@@ -37,18 +38,25 @@ def analyse(study: Study) -> Analysis:
     there is a choice item; ScoringError where their items differ or are unscored.
     """
     voters, notes = _voters(study.runs)
-    whole = Grid.of(replace(study, runs=voters))
-    grid = replace(
-        whole,
-        scores=tuple(tuple(one for one in run if one.format.is_choice) for run in whole.scores),
-    )
+    grid = Grid.of(replace(study, runs=tuple(map(_choices, voters))))
     if not grid.items:
         raise NotApplicable("No item is a choice.", "Vote over a release with choice items.")
     values, strata = _values(grid), grid.by_capability()
     totals = strata.T @ values
     best, names = _best(_rates(totals[None])[0], grid.runs)
+    width = values.shape[1]
+
+    def figures(drawn: Floats) -> Blocks:
+        apart = np.concatenate([drawn[..., :1], drawn[..., width:]], axis=-1)
+        # Each place has the run that is best there without the item's episode.
+        chosen = np.diagonal(_rates(apart), axis1=1, axis2=2)
+        return {**_figures(drawn[..., :width], best), "apart": chosen}
+
     found = grid.estimated(
-        strata, values, lambda drawn: _figures(drawn, best), ("difference", "anew")
+        strata,
+        np.hstack([values, _chosen_apart(grid, strata, values)]),
+        figures,
+        ("difference", "anew"),
     )
     places = [_MACRO, _MICRO, *map(named, study.declared)]
     return Analysis(
@@ -64,9 +72,12 @@ def analyse(study: Study) -> Analysis:
         notes=(
             *notes,
             "The best single run of a row is chosen once, on the whole data, and kept in every "
-            "draw; the last column chooses it anew in each draw.",
+            "draw; the last column chooses it anew in each draw. Chosen on the very items that it "
+            "is measured on, the best single run is flattered; chosen for each episode on all "
+            "others it is not.",
             "Only episodes with a choice item are redrawn.",
         ),
+        runs=grid.runs,
     )
 
 
@@ -90,6 +101,16 @@ def _voters(runs: Sequence[ReportRun]) -> tuple[tuple[ReportRun, ...], tuple[str
     return voters, (left,) if apart else ()
 
 
+def _choices(run: ReportRun) -> ReportRun:
+    """Return the run of its choice items alone, of which nothing counts but whether it is right."""
+    items = [one for one in run.scored.items if one.format.is_choice]
+    responses = {one.item_id: run.responses[one.item_id] for one in items}
+    unscored = Counter(why_unscored(responses[one.item_id]) for one in items if one.a is None)
+    known = tuple(one if one.a is None else one.filled(0) for one in items)
+    scored = replace(run.scored, items=known, unscored=dict(sorted(unscored.items())))
+    return replace(run, responses=responses, scored=scored)
+
+
 def _is_apart(run: ReportRun) -> bool:
     manifest = run.manifest
     return manifest.is_self or manifest.is_human or manifest.model in BASELINES
@@ -110,6 +131,21 @@ def _values(grid: Grid) -> Floats:
         rows.append([1, correct > 0, credit, *is_right, *shared]
                     + [one and 0 < correct < wrong for one in shared])  # fmt: skip
     return np.array(rows, dtype=np.float64)
+
+
+def _chosen_apart(grid: Grid, strata: Floats, values: Floats) -> Floats:
+    """Return (N, 2 + C): whether the run is right that is best without the item's episode.
+
+    Best among all (macro, micro) and in every capability; NaN where no item is left to choose on.
+    """
+    names, of = np.unique([one.episode_id for one in grid.items], return_inverse=True)
+    own = np.zeros((len(names), strata.shape[1], values.shape[1]))
+    np.add.at(own, of, strata[:, :, None] * values[:, None, :])
+    runs = slice(2, 2 + len(grid.runs))
+    rates = _rates(own.sum(axis=0) - own)[..., runs]
+    best = (rates >= rates.max(axis=-1, keepdims=True) - _SAME).argmax(axis=-1)
+    found = np.take_along_axis(values[:, 1:][:, runs], best[of], axis=1)
+    return np.where(np.isnan(rates[of]).any(axis=-1), np.nan, found)
 
 
 def _vote(response: Response) -> tuple[str, ...] | None:
@@ -169,7 +205,7 @@ def _accuracy(
     found: Mapping[str, Cells],
 ) -> Table:
     counts = _counts(totals)
-    columns = ("oracle", "plurality", "best", "difference", "anew")
+    columns = ("oracle", "plurality", "best", "difference", "anew", "apart")
     return Table(
         name="voting-accuracy",
         title="Oracle coverage, plurality and the best single run",
@@ -182,6 +218,7 @@ def _accuracy(
             "Best single run",
             "Plurality less best",
             "Less the best of each draw",
+            "Best chosen on other episodes",
         ),
         rows=tuple(
             (place, n, *cells[:3], name, *cells[3:])

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from evaluation.baselines import reply_text
 from evaluation.exports import export_responses
+from evaluation.files import MISSING
 from evaluation.inputs import InputPolicy
 from evaluation.judge import Judgement, reference_digest
 from evaluation.judging import export_judgements
@@ -19,10 +20,12 @@ from evaluation.manifest import (
 )
 from evaluation.people.files import read_people
 from evaluation.people.rows import BaselineRow
+from evaluation.responses import Outcome, Response, parse_response
 from evaluation.runs import choose_folder
 from evaluation.scoring import EvidenceSupport, LogicalIntegrity, ScoringError
 from evaluation.store import CallRow, RunStore
 from psychemme.canonical import canonical_json
+from psychemme.errors import RunError
 from psychemme.release.read import Release
 from psychemme.vocabulary import EvaluationRole
 
@@ -41,27 +44,71 @@ def import_baseline(
     answer is kept as a judgement by `GIVEN`. Raises ScoringError naming file and line, RunError
     where a run is there already.
     """
-    by_person: dict[str, list[BaselineRow]] = defaultdict(list)
-    for row in read_people(paths, release).baseline:
-        by_person[row.annotator].append(row)
-    if not by_person:
+    planned = _planned(release, read_people(paths, release).baseline)
+    if not planned:
         raise ScoringError(
             f"{paths[0]} holds no baseline row.", "Name what a baseline study exported."
         )
-    items = tuple(sorted({row.item_id for rows in by_person.values() for row in rows}))
-    planned = [(_manifest(release, who, items), rows) for who, rows in by_person.items()]
     mode = "fresh" if is_fresh else None
     # All are chosen before any is written.
-    folders = [choose_folder(out, manifest, release, mode) for manifest, _ in planned]
+    try:
+        folders = [choose_folder(out, manifest, release, mode) for manifest, _ in planned]
+    except RunError as error:
+        raise RunError(
+            error.problem, "Add --fresh to write others beside those that are there."
+        ) from None
     if len(set(folders)) < len(folders):
-        listed = ", ".join(sorted(by_person))
+        listed = ", ".join(sorted(rows[0].annotator for _, rows in planned))
         raise ScoringError(
             f"Of the annotators {listed}, two would share a folder.",
-            "Name them apart by letters, digits, dots and dashes.",
+            "Name them apart by letters A-Z, digits, dots and dashes.",
         )
     for folder, (manifest, rows) in zip(folders, planned, strict=True):
         _write(folder, manifest, release, rows)
     return folders
+
+
+def annotators(
+    release: Release, rows: Sequence[BaselineRow]
+) -> Iterator[tuple[RunManifest, dict[str, Response], dict[str, Judgement]]]:
+    """Yield what a folder of each annotator would hold: manifest, responses, and credits given.
+
+    An item without a row is `MISSING`, unscored.
+    """
+    for manifest, given in _planned(release, rows):
+        responses = {name: _missing(manifest, name) for name in manifest.items}
+        for row in given:
+            question, call = release.questions[row.item_id], _call(manifest, row)
+            parsed = parse_response(
+                call.text, call.finish_reason, question.format, question.options
+            )
+            who = {"item_id": row.item_id, "model": manifest.model, "raw": call.text}
+            responses[row.item_id] = Response.model_validate(
+                {**vars(parsed), **who, "condition": manifest.condition}
+            )
+        credited = {row.item_id: _credit(row) for row in given if row.credit is not None}
+        yield manifest, responses, credited
+
+
+def _missing(manifest: RunManifest, name: str) -> Response:
+    return Response(
+        item_id=name,
+        model=manifest.model,
+        condition=manifest.condition,
+        outcome=Outcome.API_ERROR,
+        reason=MISSING,
+    )
+
+
+def _planned(
+    release: Release, rows: Sequence[BaselineRow]
+) -> list[tuple[RunManifest, list[BaselineRow]]]:
+    """Return the run of each annotator, of all items that anybody answered."""
+    by_person: dict[str, list[BaselineRow]] = defaultdict(list)
+    for row in rows:
+        by_person[row.annotator].append(row)
+    items = tuple(sorted({row.item_id for row in rows}))
+    return [(_manifest(release, who, items), given) for who, given in by_person.items()]
 
 
 def _manifest(release: Release, annotator: str, items: tuple[str, ...]) -> RunManifest:
@@ -111,14 +158,17 @@ def _call(manifest: RunManifest, row: BaselineRow) -> CallRow:
 async def _keep_credits(store: RunStore, release: Release, rows: Sequence[BaselineRow]) -> None:
     references = release.references()
     for row in rows:
-        # Nobody explained the answer, so that these labels weigh nothing.
-        judgement = Judgement(
-            evidence_reason=GIVEN,
-            logic_reason=GIVEN,
-            evidence_support=EvidenceSupport.INSUFFICIENT,
-            logical_integrity=LogicalIntegrity.UNEVALUABLE,
-            answer_credit=row.credit,
-        )
-        text = canonical_json(judgement.model_dump(mode="json"))
+        text = canonical_json(_credit(row).model_dump(mode="json"))
         reference = reference_digest(references[row.item_id])
         await store.keep_judgement(row.item_id, GIVEN, 0, text, reference)
+
+
+def _credit(row: BaselineRow) -> Judgement:
+    # Nobody explained the answer, so that these labels weigh nothing.
+    return Judgement(
+        evidence_reason=GIVEN,
+        logic_reason=GIVEN,
+        evidence_support=EvidenceSupport.INSUFFICIENT,
+        logical_integrity=LogicalIntegrity.UNEVALUABLE,
+        answer_credit=row.credit,
+    )

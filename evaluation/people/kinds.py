@@ -125,11 +125,13 @@ def rows_of(study: PeopleStudy, person: str, task: Task, kept: Kept) -> list[Any
         ]
     if task.words is None:
         return []
-    who = {"item_id": name, "model": task.words.model, "condition": task.words.condition}
+    words = task.words
+    who = {"item_id": name, "model": words.model, "condition": words.condition}
+    who |= {"kind": study.kind} | ({"draw": study.draw} if study.draw else {})
     if study.kind is Kind.ERRORS:
         said = {"person": person, "proposed": task.proposed, "category": content[CATEGORY]}
-        return [ErrorsRow.model_validate(who | said | {"kind": study.kind})]
-    who |= {"kind": study.kind, "expert": person, "judge": task.judge or ""}
+        return [ErrorsRow.model_validate(who | said)]
+    who |= {"expert": person, "judge": task.judge or ""}
     if study.kind is Kind.LABEL:
         credit = content.get(Decision.ANSWER_CREDIT)
         labels = dict(content) | {"answer_credit": None if credit is None else float(credit)}

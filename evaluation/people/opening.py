@@ -1,7 +1,9 @@
 """Open a people study: draw what is asked, cut what is watched, and invite."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from evaluation.error_categories import Category, ErrorLabel
@@ -9,8 +11,8 @@ from evaluation.exports import read_responses
 from evaluation.footage import find_clips
 from evaluation.judge import covered
 from evaluation.manifest import read_manifest, refuse_other_release, release_name, release_of
-from evaluation.people.rows import Kind
-from evaluation.people.sampling import draw_evenly, draw_items, plant
+from evaluation.people.rows import Draw, Kind, folded
+from evaluation.people.sampling import draw_anyhow, draw_evenly, draw_items, plant
 from evaluation.people.store import PeopleStore
 from evaluation.people.study import (
     FILE_NAME,
@@ -18,6 +20,7 @@ from evaluation.people.study import (
     PeopleStudy,
     Task,
     film_path,
+    kept_private,
     person_orders,
     read_study,
     write_study,
@@ -28,6 +31,7 @@ from evaluation.store import RunStore
 from psychemme.errors import ConfigError, RunError
 from psychemme.pages.tokens import hash_token, new_token
 from psychemme.release.read import Release
+from psychemme.release.rows import EpisodeRow
 
 MAX_HEIGHT = 512
 """Pixels, as models get it."""
@@ -45,18 +49,27 @@ def baseline_tasks(
 
 
 def label_tasks(
-    release: Release, runs: Sequence[ReportRun], count: int, seed: int
+    release: Release,
+    runs: Sequence[ReportRun],
+    count: int,
+    seed: int,
+    draw: Draw = Draw.EVEN,
 ) -> tuple[Task, ...]:
-    """Return responses whose labels count, over capabilities and labels, without their labels."""
-    drawn = _judged(release, runs, count, seed)
+    """Return responses whose labels count, `EVEN` over capability and label, without labels."""
+    drawn = _judged(release, runs, count, seed, draw)
     return tuple(task.model_copy(update={"judgement": None}) for task in drawn)
 
 
 def endorse_tasks(
-    release: Release, runs: Sequence[ReportRun], count: int, seed: int, planted: float
+    release: Release,
+    runs: Sequence[ReportRun],
+    count: int,
+    seed: int,
+    planted: float,
+    draw: Draw = Draw.EVEN,
 ) -> tuple[Task, ...]:
     """Return judged responses of which a share of the decisions, `planted`, is moved."""
-    return plant(_judged(release, runs, count, seed), planted, seed)
+    return plant(_judged(release, runs, count, seed, draw), planted, seed)
 
 
 def error_tasks(
@@ -104,7 +117,9 @@ def read_answered(
     return found, responses
 
 
-def _judged(release: Release, runs: Sequence[ReportRun], count: int, seed: int) -> list[Task]:
+def _judged(
+    release: Release, runs: Sequence[ReportRun], count: int, seed: int, draw: Draw
+) -> list[Task]:
     names = [run.scored.name for run in runs]
     if twins := sorted({name for name in names if names.count(name) > 1}):
         raise RunError(f"Two runs are of {twins[0]}.", "Name one of them.")
@@ -129,6 +144,8 @@ def _judged(release: Release, runs: Sequence[ReportRun], count: int, seed: int) 
             "Run `psychemme judge` on them first.",
         )
     tasks.sort(key=_key)
+    if draw is Draw.RANDOM:
+        return draw_anyhow(tasks, count, seed)
     return draw_evenly(tasks, _stratum, count, seed)
 
 
@@ -161,14 +178,17 @@ def open_study(
     people: Sequence[str],
     seed: int,
     *,
+    address: str,
     media: Sequence[Path] = (),
+    draw: Draw | None = None,
     categories: Sequence[Category] = (),
     report: Report = lambda _done, _total: None,
 ) -> dict[str, str]:
     """Write a study of `tasks` and return the token of each person's link.
 
-    The windows of its episodes are cut out of the clips below `media`, if any is named. Raises
-    RunError where there is a study already, ConfigError where a name is none, and MediaError.
+    The windows of its episodes are cut out of the clips below `media`, if any is named; links
+    begin with `address`. What is made can be read by its owner alone. Raises RunError where there
+    is a study already, ConfigError where a name is none, and MediaError.
     """
     if (folder / FILE_NAME).exists():
         raise RunError(f"{folder} holds a study already.", "Name another folder with --out.")
@@ -176,20 +196,25 @@ def open_study(
     episodes = {
         name: release.episodes[name] for name in sorted({t.question.episode_id for t in tasks})
     }
-    if media:
-        _cut(folder, release, tuple(episodes), media, report)
+    clips = find_clips(list(episodes.values()), media) if media else {}
     study = PeopleStudy(
+        id=secrets.token_hex(8),
+        address=address,
         kind=kind,
         release=release_name(release),
         seed=seed,
         orders=person_orders(tuple(people), len(tasks), seed),
         tasks=tuple(tasks),
         episodes=episodes,
-        films=tuple(episodes) if media else (),
+        films=tuple(clips),
+        draw=draw,
         categories=tuple(categories),
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    write_study(folder, study)
+    with kept_private():
+        folder.mkdir(parents=True, exist_ok=True)
+        _remove_parts(folder)
+        _cut(folder, episodes, clips, report)
+        write_study(folder, study)
     return {who: invite(folder, who) for who in people}
 
 
@@ -205,18 +230,26 @@ def invite(folder: Path, person: str) -> str:
     return token
 
 
+def _remove_parts(folder: Path) -> None:
+    """Remove what a kill left half made."""
+    for left in (*folder.glob(".part-*"), *folder.glob("media/.part-*")):
+        if left.is_dir():
+            shutil.rmtree(left)
+        else:
+            left.unlink()
+
+
 def _cut(
-    folder: Path, release: Release, names: Sequence[str], media: Sequence[Path], report: Report
+    folder: Path, episodes: Mapping[str, EpisodeRow], clips: Mapping[str, Path], report: Report
 ) -> None:
     from psychemme.media.cut import cut_window
 
-    clips = find_clips([release.episodes[name] for name in names], media)
-    for done, name in enumerate(names, 1):
-        episode = release.episodes[name]
+    for done, (name, clip) in enumerate(clips.items(), 1):
+        episode = episodes[name]
         target = film_path(folder, episode)
         if not target.exists():
-            cut_window(clips[name], target, episode.start, episode.end, MAX_HEIGHT)
-        report(done, len(names))
+            cut_window(clip, target, episode.start, episode.end, MAX_HEIGHT)
+        report(done, len(clips))
 
 
 def _refuse_names(people: Iterable[str]) -> None:
@@ -224,7 +257,10 @@ def _refuse_names(people: Iterable[str]) -> None:
     if faults := [name for name in names if not _NAME.fullmatch(name)]:
         raise ConfigError(
             f"{faults[0]!r} is no name for files.",
-            "Use up to 40 letters, digits, dots, dashes and underscores.",
+            "Use up to 40 of A-Z, a-z, digits, dots, dashes and underscores; begin with a letter "
+            "or digit.",
         )
-    if not names or len(set(names)) < len(names):
-        raise ConfigError("Nobody is invited, or somebody twice.", "Name each person once.")
+    if not names or len({*map(folded, names)}) < len(names):
+        raise ConfigError(
+            "Nobody is invited, or two names differ at most in case.", "Name each person once."
+        )

@@ -1,16 +1,35 @@
 """The rows of people's files, one JSON object a line (`docs/people.md`)."""
 
+import re
+import unicodedata
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from evaluation.scoring import EvidenceSupport, LogicalIntegrity
 from psychemme.items import Answer, Credit
 
 SCHEMA_VERSION = 1
 
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Characters that break a line or turn its direction."""
+
+
+def _own_name(text: str) -> str:
+    name = text.strip()
+    if not name.strip(".") or _UNSEEN.search(name):
+        raise ValueError(f"{text!r} is no name of a person")
+    return name
+
+
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+PersonName = Annotated[Name, AfterValidator(_own_name)]
+
+
+def folded(name: str) -> str:
+    """Return what names have in common that readers and file systems may take for one."""
+    return unicodedata.normalize("NFKC", name).casefold()
 
 
 class Kind(StrEnum):
@@ -30,21 +49,45 @@ class Decision(StrEnum):
     ANSWER_CREDIT = "answer_credit"
 
 
+class Draw(StrEnum):
+    """How a study drew its responses: evenly over strata, or each as likely as another."""
+
+    EVEN = "even"
+    RANDOM = "random"
+
+
 LEVELS: dict[Decision, tuple[str, ...] | tuple[float, ...]] = {
     Decision.EVIDENCE_SUPPORT: tuple(EvidenceSupport),
     Decision.LOGICAL_INTEGRITY: tuple(LogicalIntegrity),
     Decision.ANSWER_CREDIT: (1.0, 0.5, 0.0),
 }
 """What can be decided, best first."""
+FAR = 2
+"""Levels that a planted decision is away from the judge's own, at the least."""
+
+
+class RowRelease(BaseModel):
+    """Which release a row is about; `checksum` stands for its public files."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str
+    version: str
+    checksum: str
 
 
 class PersonRow(BaseModel):
-    """A frozen row about one item; unknown keys are ignored. `IDENTITY` names what is said once."""
+    """A frozen row about one item; unknown keys are ignored.
+
+    `IDENTITY` names what is said once, the person's own field first. `release` is None where a
+    file made by hand does not say.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
     IDENTITY: ClassVar[tuple[str, ...]]
 
     item_id: str
+    release: RowRelease | None = None
 
 
 class BaselineRow(PersonRow):
@@ -57,7 +100,7 @@ class BaselineRow(PersonRow):
     IDENTITY = ("annotator", "item_id")
 
     kind: Literal[Kind.BASELINE] = Kind.BASELINE
-    annotator: Name
+    annotator: PersonName
     answer: Answer | None
     cannot_answer: bool = False
     seconds: float | None = Field(default=None, ge=0)
@@ -68,14 +111,17 @@ class BaselineRow(PersonRow):
     def _answered_or_not(self) -> "BaselineRow":
         if (self.answer is None) != self.cannot_answer:
             raise ValueError("give either `answer`, or null and `cannot_answer` true")
+        if self.cannot_answer and self.credit is not None:
+            raise ValueError("`cannot_answer` has no `credit`")
         return self
 
 
 class ResponseRow(PersonRow):
-    """A row about one model's response."""
+    """A row about one model's response; `draw` is how a study drew it, None where nobody says."""
 
     model: Name
     condition: Name
+    draw: Draw | None = None
 
 
 class LabelRow(ResponseRow):
@@ -84,7 +130,7 @@ class LabelRow(ResponseRow):
     IDENTITY = ("expert", "item_id", "model", "condition", "judge")
 
     kind: Literal[Kind.LABEL]
-    expert: Name
+    expert: PersonName
     judge: Name
     evidence_support: EvidenceSupport
     logical_integrity: LogicalIntegrity
@@ -100,7 +146,7 @@ class EndorseRow(ResponseRow):
     IDENTITY = ("expert", "item_id", "model", "condition", "judge", "decision")
 
     kind: Literal[Kind.ENDORSE]
-    expert: Name
+    expert: PersonName
     judge: Name
     decision: Decision
     shown: str | float
@@ -121,7 +167,7 @@ class ErrorsRow(ResponseRow):
     IDENTITY = ("person", "item_id", "model", "condition")
 
     kind: Literal[Kind.ERRORS]
-    person: Name
+    person: PersonName
     proposed: Name
     category: Name
 

@@ -6,15 +6,13 @@ from math import ceil, floor
 from typing import TypeVar
 
 from evaluation.judge import Judgement
-from evaluation.people.rows import LEVELS, Decision
+from evaluation.people.rows import FAR, LEVELS, Decision
 from evaluation.people.study import Task, seeded
 from psychemme.errors import ConfigError
 from psychemme.release.rows import QuestionRow
 
 LEAST_PLANTED, MOST_PLANTED = 0.1, 0.3
 """Fractions of all decisions; at most one decision of a response is moved."""
-_FAR = 2
-"""Levels that a planted decision is moved by, at the least."""
 
 T = TypeVar("T")
 
@@ -72,6 +70,11 @@ def draw_evenly(
     return drawn[:count]
 
 
+def draw_anyhow(cases: Sequence[T], count: int, seed: int) -> list[T]:
+    """Return `count` of the cases, or all, each as likely as any other."""
+    return seeded(seed, "cases").sample(cases, min(count, len(cases)))
+
+
 def plant(tasks: Sequence[Task], share: float, seed: int) -> tuple[Task, ...]:
     """Return the tasks with at least `share` of all their decisions moved by two levels or more.
 
@@ -97,7 +100,7 @@ def plant(tasks: Sequence[Task], share: float, seed: int) -> tuple[Task, ...]:
 def _far(judgement: Judgement | None, decision: Decision) -> list[str | float]:
     levels: list[str | float] = [*LEVELS[decision]]
     at = levels.index(getattr(judgement, decision))
-    return [level for place, level in enumerate(levels) if abs(place - at) >= _FAR]
+    return [level for place, level in enumerate(levels) if abs(place - at) >= FAR]
 
 
 def _strata(cases: Iterable[T], stratum: Callable[[T], Hashable]) -> dict[Hashable, list[T]]:

@@ -30,9 +30,11 @@ from sqlalchemy import (
     select,
 )
 
+from evaluation.people.study import kept_private
+from evaluation.store import may_write, naming, refuse_fixed
 from psychemme.canonical import canonical_json, now
 from psychemme.errors import ReviewError
-from state.engines import open_owner
+from state.engines import open_owner, open_unchanging
 
 FILE_NAME = "people.db"
 
@@ -90,11 +92,23 @@ class Kept:
 
 
 class PeopleStore:
-    """The database of the study at `folder`, for threads and processes at once."""
+    """The database of the study at `folder`, for threads and processes at once.
 
-    def __init__(self, folder: Path) -> None:
-        self._engine: Engine = open_owner(folder / FILE_NAME)
-        _metadata.create_all(self._engine)
+    One that cannot be written is read all the same `for_reading`. Raises RunError naming the file
+    where it cannot be used.
+    """
+
+    def __init__(self, folder: Path, *, for_reading: bool = False) -> None:
+        path = folder / FILE_NAME
+        is_fixed = not may_write(path)
+        if is_fixed:
+            refuse_fixed(path, for_reading)
+        self._engine: Engine = (open_unchanging if is_fixed else open_owner)(path)
+        with naming(path), kept_private():
+            if is_fixed:
+                self.declared("")
+            else:
+                _metadata.create_all(self._engine)
 
     def __enter__(self) -> Self:
         return self

@@ -5,17 +5,20 @@ but for a baseline, references are known in it. A study needs neither release no
 """
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from evaluation.error_categories import Category
 from evaluation.judge import Judgement
 from evaluation.manifest import ReleaseName
-from evaluation.people.rows import Decision, Kind
+from evaluation.people.rows import Decision, Draw, Kind
 from psychemme.canonical import digest
 from psychemme.episode import Value
 from psychemme.errors import RunError
@@ -66,10 +69,14 @@ class Task(Value):
 class PeopleStudy(Value):
     """What a study pins. `orders` holds, for each person, the places of `tasks` in their order.
 
-    `films` are the ids of the episodes whose window was cut into `media/`.
+    `id` tells it from every other study; links begin with `address`. `films` are the ids of the
+    episodes whose window was cut into `media/`. `draw` is how responses were drawn, None where a
+    study has none or does not say.
     """
 
     schema_version: int = SCHEMA_VERSION
+    id: str
+    address: str
     kind: Kind
     release: ReleaseName
     seed: int
@@ -77,6 +84,7 @@ class PeopleStudy(Value):
     tasks: tuple[Task, ...]
     episodes: Mapping[str, EpisodeRow]
     films: tuple[str, ...] = ()
+    draw: Draw | None = None
     categories: tuple[Category, ...] = ()
 
     def options(self, person: str, task: Task) -> tuple[Option, ...]:
@@ -86,6 +94,15 @@ class PeopleStudy(Value):
             return options
         chance = seeded(self.seed, person, task.question.id)
         return tuple(chance.sample(options, len(options)))
+
+
+def http_port(address: str) -> int | None:
+    """Return the port that an `http` address names, None where it names none."""
+    try:
+        parts = urlsplit(address)
+        return parts.port if parts.scheme == "http" else None
+    except ValueError:
+        return None
 
 
 def seeded(*parts: object) -> Random:
@@ -102,6 +119,16 @@ def film_path(folder: Path, episode: EpisodeRow) -> Path:
     """Return where a study keeps the window of an episode; ids are no file names."""
     window = digest([episode.sha256, episode.start, episode.end])
     return folder / "media" / f"{window[:32]}.mp4"
+
+
+@contextmanager
+def kept_private() -> Iterator[None]:
+    """Let nobody else read what this process makes meanwhile."""
+    earlier = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(earlier)
 
 
 def write_study(folder: Path, study: PeopleStudy) -> None:

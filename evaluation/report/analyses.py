@@ -1,31 +1,43 @@
 """The analyses of a report: which runs each is of, and those that do not apply with the reason."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evaluation.analyses.registry import ANALYSES, Over, find
-from evaluation.analyses.values import Analysis, Study
+from evaluation.analyses.values import Analysis, NotApplicable, Study
 from evaluation.baselines import BASELINES
 from evaluation.bootstrap import DRAWS, SEED
 from evaluation.error_categories import read_error_files
-from evaluation.people.files import read_people
-from evaluation.report.runs import ReportRun
+from evaluation.people.files import read_people, refuse_unproposed
+from evaluation.report.cohorts import Shown
+from evaluation.report.formats import Number, Table
+from evaluation.report.runs import ReportRun, of_people
 from evaluation.report.tables import write_tables
 from psychemme.errors import UserError
 from psychemme.release.read import Release
 
+FEW = 20
+"""Episodes below which a percentile interval is known to be too narrow."""
+UNADJUSTED = (
+    "Exploratory: intervals are not adjusted for how many figures and differences are looked at."
+)
+
 
 @dataclass(frozen=True)
 class Section:
-    """An analysis with the runs it is of, or `why` there is none."""
+    """An analysis with the runs it is of, or `why` there is none.
+
+    One that is `left_out` applies to the runs, but something is missing or wrong.
+    """
 
     name: str
     line: str
     runs: tuple[ReportRun, ...]
     analysis: Analysis | None = None
     why: str = ""
+    left_out: bool = False
 
 
 def make_study(
@@ -37,18 +49,27 @@ def make_study(
     draws: int = DRAWS,
     seed: int = SEED,
 ) -> Study:
-    """Return what analyses are run on.
+    """Return what analyses are run on; annotators in files of people are runs too.
 
     `people` are files of what people said, `errors` of the categories that models gave to
     failures, of which those of `classifier` are taken. Raises ScoringError where a file is faulty.
     """
     labels = read_error_files(errors, release)
+    said = read_people(people, release) if people else None
+    if said is not None:
+        proposed: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+        for one in labels:
+            proposed[one.model, one.condition, one.item_id].add(one.category)
+        known = {(run.manifest.model, run.manifest.condition) for run in runs}
+        refuse_unproposed(said.errors, known, proposed)
+    present = {run.manifest.model for run in runs if run.manifest.is_human}
+    annotators = of_people(release, said.baseline) if said else []
     return Study(
         release=release,
-        runs=tuple(runs),
+        runs=(*runs, *(run for run in annotators if run.manifest.model not in present)),
         draws=draws,
         seed=seed,
-        people=read_people(people, release) if people else None,
+        people=said,
         errors=tuple(one for one in labels if classifier in (None, one.classifier)),
     )
 
@@ -63,9 +84,39 @@ def section_of(name: str, study: Study) -> Section:
     runs = runs_for(name, study.runs)
     section = Section(name, ANALYSES[name].line, runs)
     try:
-        return replace(section, analysis=find(name)(replace(study, runs=runs)))
+        found = analysed(name, replace(study, runs=runs))
+        used = tuple(run for run in runs if run.name in found.runs)
+        return replace(section, runs=used, analysis=found)
     except UserError as error:
-        return replace(section, why=f"{error.problem} {error.action}")
+        is_fault = not isinstance(error, NotApplicable)
+        return replace(section, why=f"{error.problem} {error.action}", left_out=is_fault)
+
+
+def analysed(name: str, study: Study) -> Analysis:
+    """Return the analysis called `name` of all runs of `study`, with what is true of every one."""
+    found = find(name)(study)
+    tables = tuple(map(_cautioned, found.tables))
+    runs = found.runs or tuple(run.name for run in study.runs)
+    added = {"tables": tables, "notes": (*found.notes, UNADJUSTED), "runs": runs}
+    return found.model_copy(update=added)
+
+
+def _cautioned(table: Table) -> Table:
+    """Return the table; its note says how many figures have an interval that promises too much."""
+    known = [
+        cell
+        for row in table.rows
+        for cell in row
+        if isinstance(cell, Shown | Number) and cell.low is not None
+    ]
+    few = sum(cell.episodes is not None and cell.episodes < FEW for cell in known)
+    flat = sum(cell.low == cell.high for cell in known)
+    said = [
+        f"{few} of {len(known)} intervals rest on fewer than {FEW} episodes and are too narrow.",
+        f"{flat} of {len(known)} intervals have no width: all draws agree, which is no certainty.",
+    ]
+    notes = [one for one, count in zip(said, (few, flat), strict=True) if count]
+    return table.model_copy(update={"note": " ".join([table.note, *notes])})
 
 
 def runs_for(name: str, runs: Sequence[ReportRun]) -> tuple[ReportRun, ...]:
@@ -77,7 +128,8 @@ def runs_for(name: str, runs: Sequence[ReportRun]) -> tuple[ReportRun, ...]:
     if over is Over.ALL:
         return tuple(runs)
     if over is Over.CONDITIONS:
-        return tuple(run for run in runs if run.manifest.policy.label == run.manifest.condition)
+        models = (run for run in runs if not run.manifest.is_human)
+        return tuple(run for run in models if run.manifest.policy.label == run.manifest.condition)
     people = (run for run in runs if run.manifest.is_human and over is Over.WITH_PEOPLE)
     return (*of_one_condition(runs), *people)
 

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from evaluation.contradictions import Contradiction, contradictions
 from evaluation.footage import find_clips
 from evaluation.judge import Judgement
+from evaluation.report.formats import text
 from evaluation.report.judges import EXPLAINED
 from evaluation.report.runs import ReportRun
 from evaluation.responses import Response
@@ -30,10 +31,14 @@ Cut = Callable[[Path, Path, float, float], None]
 
 MOST = 12
 RULE = (
-    f"The items, at most {MOST}, on which the runs' Verified credit varies most (variance over "
+    f"The items, at most {MOST}, on which the runs' {{}} varies most (variance over "
     "runs, unscored ones left out; ties by id)."
 )
 CHOSEN = "Chosen by hand."
+_CREDITS: Mapping[str, Callable[[ItemScore], float | None]] = {
+    "Verified credit": lambda score: score.v if score.scored else None,
+    "answer credit": lambda score: score.a,
+}
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -93,7 +98,7 @@ def write_cases(
     Returns the page's path, and why each episode without a window has none. Raises ScoringError
     where an item is not of the runs, or where none is named and none differs.
     """
-    names = _known(runs, items) if items else most_different(runs)
+    names, rule = (_known(runs, items), CHOSEN) if items else most_different(runs)
     references = release.references() if with_references else {}
     episodes = [release.episodes[release.questions[name].episode_id] for name in names]
     windows = _windows(episodes, media, out / "media", cut)
@@ -103,28 +108,28 @@ def write_cases(
     ]
     out.mkdir(parents=True, exist_ok=True)
     page = out / "index.html"
-    text = _render(release, shown, CHOSEN if items else RULE, with_references)
-    page.write_text(text, encoding="utf-8")
+    page.write_text(_render(release, shown, rule, with_references), encoding="utf-8")
     return page, {name: problem for name, (href, problem) in windows.items() if href is None}
 
 
-def most_different(runs: Sequence[ReportRun]) -> list[str]:
-    """Return the items on which the runs differ most, by `RULE`, the most different first.
+def most_different(runs: Sequence[ReportRun]) -> tuple[list[str], str]:
+    """Return the items on which the runs differ most, the most different first, and by what rule.
 
-    Raises ScoringError where nothing differs.
+    That is Verified credit; where it differs on no item, answer credit. Raises ScoringError where
+    nothing differs.
     """
-    earned: dict[str, list[float]] = {}
-    for run in runs:
-        for score in run.scored.items:
-            if score.scored:
-                earned.setdefault(score.item_id, []).append(score.v)
-    spread = {name: pvariance(found) for name, found in earned.items()}
-    ranked = sorted((name for name in spread if spread[name]), key=lambda n: (-spread[n], n))
-    if not ranked:
-        raise ScoringError(
-            "No two runs earn different credit on an item.", "Name items with --item."
-        )
-    return ranked[:MOST]
+    for name, credit in _CREDITS.items():
+        earned: dict[str, list[float]] = {}
+        for score in (score for run in runs for score in run.scored.items):
+            if (found := credit(score)) is not None:
+                earned.setdefault(score.item_id, []).append(found)
+        spread = {item: pvariance(values) for item, values in earned.items()}
+        if ranked := sorted(filter(spread.get, spread), key=lambda n: (-spread[n], n)):
+            return ranked[:MOST], RULE.format(name)
+    raise ScoringError(
+        "No two runs earn different Verified or answer credit on an item.",
+        "Name items with --item.",
+    )
 
 
 def _known(runs: Sequence[ReportRun], items: Sequence[str]) -> list[str]:
@@ -153,7 +158,8 @@ def _window(
     target = folder / f"{digest([episode.sha256, episode.start, episode.end])[:16]}.mp4"
     try:
         clip = find_clips([episode], media)[episode.id]
-        if not target.exists():
+        # An empty file is no window, whatever left it.
+        if not target.exists() or not target.stat().st_size:
             cut(clip, target, episode.start, episode.end)
     except (UserError, OSError) as error:
         return None, str(error)
@@ -183,6 +189,7 @@ def _said(run: ReportRun, name: str, *, is_private: bool) -> Said:
 def _render(release: Release, shown: Sequence[Shown], rule: str, with_references: bool) -> str:
     templates = page_templates(_TEMPLATES)
     templates.filters |= {
+        "text": text,
         "words": lambda code: str(code).replace("_", " "),
         "seconds": lambda time: f"{time:.1f}",
     }

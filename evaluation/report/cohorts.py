@@ -35,13 +35,15 @@ LOSSES = ("answer", "coverage", "support", "logic", "verified")
 class Shown(Value):
     """A figure with its 95% interval, or with bounds where items are unscored; fractions.
 
-    `excluded` is the share of draws in which it is undefined.
+    `excluded` is the share of draws in which it is undefined, `episodes` how many episodes the
+    figure rests on, None where nobody counted them.
     """
 
     point: float | None = None
     low: float | None = None
     high: float | None = None
     excluded: float = 0.0
+    episodes: int | None = None
     is_bounds: bool = False
     is_difference: bool = False
 
@@ -84,13 +86,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Cohort:
-    """Runs over the same items, the best Verified first; `pairs` are of those without gaps."""
+    """Runs over the same items, the best Verified first; `pairs` are of those without gaps.
+
+    Ranks are among runs of one condition; `ranked` says how many those are, by condition.
+    """
 
     items: tuple[str, ...]
     n: Mapping[Capability, int]
     episodes: int
     groups: int
-    ranked: int
+    ranked: Mapping[str, int]
     draws: int
     seed: int
     rows: tuple[Row, ...]
@@ -100,6 +105,11 @@ class Cohort:
     def extent(self) -> str:
         """How many of the eight capabilities the macro scores average, as "k of 8"."""
         return f"{len(self.n)} of {len(Capability)}"
+
+    @property
+    def competing(self) -> str:
+        """Among how many runs each condition's ranks are, in words."""
+        return ", ".join(f"{n} of {condition}" for condition, n in self.ranked.items()) or "none"
 
     @property
     def is_partial(self) -> bool:
@@ -173,7 +183,15 @@ def _cohort(items: tuple[str, ...], runs: list[ReportRun], draws: int, seed: int
     for into, comparison in ((found, compared), (by_group, grouped)):
         for one in comparison.runs if comparison else ():
             into.setdefault(one.run, {})[_place(one.figure)] = _shown(one.estimate)
-    ranks = _ranks([run for run in runs if run.name in whole], draws, seed)
+    competitors: dict[str, list[ReportRun]] = {}
+    for run in sorted(runs, key=_condition):
+        if run.name in whole and run.is_ranked:
+            competitors.setdefault(_condition(run), []).append(run)
+    ranks = {
+        name: found
+        for members in competitors.values()
+        for name, found in _ranks(members, draws, seed).items()
+    }
     rows = [
         _row(run, found.get(run.name) or _bounds(run), by_group.get(run.name, {}), ranks)
         for run in runs
@@ -183,7 +201,7 @@ def _cohort(items: tuple[str, ...], runs: list[ReportRun], draws: int, seed: int
         n=_sizes(first.items, first.declared),
         episodes=len({item.episode_id for item in first.items}),
         groups=len({item.recording_group for item in first.items}),
-        ranked=sum(run.is_ranked for run in runs if run.name in whole),
+        ranked={condition: len(members) for condition, members in competitors.items()},
         draws=draws,
         seed=seed,
         rows=tuple(sorted(rows, key=_order)),
@@ -194,11 +212,9 @@ def _cohort(items: tuple[str, ...], runs: list[ReportRun], draws: int, seed: int
 def _ranks(
     runs: Sequence[ReportRun], draws: int, seed: int
 ) -> Mapping[str, Mapping[Measure, Ranks]]:
-    """Return the rank intervals of the runs that compete."""
-    ranked = {run.name: run.scored.items for run in runs if run.is_ranked}
+    """Return the rank intervals of `runs`, which compete with each other."""
+    ranked = {run.name: run.scored.items for run in runs}
     found: dict[str, dict[Measure, Ranks]] = {name: {} for name in ranked}
-    if not ranked:
-        return found
     table = EpisodeTable.of(ranked, runs[0].scored.declared)
     overall = [Figure(measure=measure) for measure in (Measure.RAW, Measure.VERIFIED)]
     for figure, points, drawn in drawn_figures(table, overall, draws, seed):
@@ -206,6 +222,10 @@ def _ranks(
         for name, point, interval in zip(ranked, points, intervals, strict=True):
             found[name][figure.measure] = None if np.isnan(point) else interval
     return found
+
+
+def _condition(run: ReportRun) -> str:
+    return run.manifest.condition
 
 
 def _row(

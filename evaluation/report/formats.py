@@ -5,10 +5,26 @@ import io
 import re
 from collections.abc import Sequence
 
+from evaluation.bootstrap import FLAGGED_ABOVE
 from evaluation.report.cohorts import Shown
 from psychemme.episode import Value
 
-Cell = Shown | float | int | str | None
+
+class Number(Value):
+    """A figure that is no share, with its 95% interval; shown with `decimals`, never in percent.
+
+    `excluded` and `episodes` are those of a `Shown`.
+    """
+
+    point: float | None = None
+    low: float | None = None
+    high: float | None = None
+    excluded: float = 0.0
+    episodes: int | None = None
+    decimals: int = 2
+
+
+Cell = Shown | Number | float | int | str | None
 """A float is a p-value."""
 
 NONE = "–"
@@ -63,6 +79,8 @@ def text(cell: Cell) -> str:
     """Return a cell as a reader sees it: figures in percent, intervals in brackets."""
     if isinstance(cell, Shown):
         return _figure(cell)
+    if isinstance(cell, Number):
+        return _number(cell)
     if isinstance(cell, float):
         return p_text(cell)
     return NONE if cell is None else _CONTROL.sub(" ", str(cell))
@@ -93,6 +111,19 @@ def _figure(shown: Shown) -> str:
     return found + FLAG if shown.is_flagged else found
 
 
+def _number(cell: Number) -> str:
+    if cell.point is None:
+        return NONE
+    rounded = [
+        f"{end:.{cell.decimals}f}" for end in (cell.point, cell.low, cell.high) if end is not None
+    ]
+    point, *ends = [
+        end.lstrip("-") if float(end) == 0 else end.replace("-", MINUS) for end in rounded
+    ]
+    flag = FLAG if cell.excluded > FLAGGED_ABOVE else ""
+    return point + (f" [{', '.join(ends)}]" if ends else "") + flag
+
+
 def as_markdown(table: Table) -> str:
     """Return the table as GitHub-flavoured Markdown."""
 
@@ -102,7 +133,9 @@ def as_markdown(table: Table) -> str:
     head = [_markdown(column) for column in table.columns]
     rule = ["---" if n in table.words else "---:" for n in range(len(head))]
     body = [line([_markdown_cell(cell) for cell in row]) for row in table.rows]
-    return "\n".join([f"**{table.title}**", "", line(head), line(rule), *body, "", table.note, ""])
+    return "\n".join(
+        [f"**{table.title}**", "", line(head), line(rule), *body, "", _markdown(table.note), ""]
+    )
 
 
 def as_latex(table: Table) -> str:
@@ -131,14 +164,16 @@ def as_latex(table: Table) -> str:
 
 
 def as_csv(table: Table) -> str:
-    """Return the table as CSV: a figure is a value in percent, its two ends and excluded draws.
+    """Return the table as CSV: a figure is a value, its two ends and the share of excluded draws.
+
+    Shares are in percent; values have 12 significant digits.
 
     What a spreadsheet would run as a formula is preceded by an apostrophe.
     """
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     wide = [
-        any(isinstance(row[place], Shown) for row in table.rows)
+        any(isinstance(row[place], Shown | Number) for row in table.rows)
         for place in range(len(table.columns))
     ]
     head: list[str] = []
@@ -159,17 +194,23 @@ def as_csv(table: Table) -> str:
 
 
 def _wide(cell: Cell) -> list[str]:
-    if not isinstance(cell, Shown):
+    if not isinstance(cell, Shown | Number):
         return [_plain(cell), "", "", ""]
+    scale = 100 if isinstance(cell, Shown) else 1
     ends = (cell.point, cell.low, cell.high)
-    return ["" if end is None else f"{100 * end:.4f}" for end in ends] + [f"{cell.excluded:.4f}"]
+    found = ["" if end is None else _digits(scale * end) for end in ends]
+    return [*found, _digits(cell.excluded)]
+
+
+def _digits(value: float) -> str:
+    return f"{value:.12g}"
 
 
 def _plain(cell: Cell) -> str:
     if isinstance(cell, str):
         clean = text(cell)
         return f"'{clean}" if clean.startswith(_FORMULA) else clean
-    return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+    return "" if cell is None else _digits(cell) if isinstance(cell, float) else str(cell)
 
 
 def _markdown_cell(cell: Cell) -> str:

@@ -10,6 +10,7 @@ from psychemme.release.read import Release
 from psychemme.release.rows import QuestionRow, ReferenceRow
 
 Json = dict[str, Any]
+UNSHOWN = "[a person's words are left out]"
 LONGEST = 20_000
 """Characters shown of one reply or answer; all of it stands in the run's `responses.jsonl`."""
 
@@ -19,15 +20,16 @@ def item_details(
 ) -> list[Json]:
     """Return what the script shows of each item that was asked, as JSON values.
 
-    Reference, credit and judgement are there only `with_references`.
+    Reference, credit, judgement and people's own words are there only `with_references`.
     """
     references = release.references() if with_references else {}
     scores = [{item.item_id: item for item in run.scored.items} for run in runs]
     found = []
     for name in asked:
-        shown = _item(release, release.questions[name])
+        question = release.questions[name]
+        shown, is_open = _item(release, question), not question.format.is_choice
         shown["responses"] = [
-            _response(run, place, name, scores[place][name] if with_references else None)
+            _response(run, place, name, is_open, scores[place][name] if with_references else None)
             for place, run in enumerate(runs)
             if name in run.responses
         ]
@@ -56,7 +58,9 @@ def _item(release: Release, question: QuestionRow) -> Json:
     }
 
 
-def _response(run: ReportRun, place: int, name: str, score: ItemScore | None) -> Json:
+def _response(
+    run: ReportRun, place: int, name: str, is_open: bool, score: ItemScore | None
+) -> Json:
     response = run.responses[name]
     shown: Json = {
         "run": place,
@@ -67,6 +71,10 @@ def _response(run: ReportRun, place: int, name: str, score: ItemScore | None) ->
         "raw": None if response.raw is None else _cut(response.raw),
         "sent": run.sent.get(name) or None,
     }
+    if run.manifest.is_human and score is None:
+        shown |= {"raw": None, "sent": None}
+        if is_open and response.answer is not None:
+            shown["answer"] = UNSHOWN
     if score is not None:
         judgement = run.judgements.get(name)
         shown["credit"] = {

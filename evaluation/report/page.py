@@ -6,6 +6,7 @@ remote. Without `with_references` the page holds no reference, cue, judge's word
 item. The same runs give the same bytes.
 """
 
+import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Sequence
@@ -32,7 +33,14 @@ from evaluation.report.judges import (
 )
 from evaluation.report.option_orders import order_tables
 from evaluation.report.runs import ReportRun
-from evaluation.report.tables import make_tables, rank_text, write_tables
+from evaluation.report.tables import (
+    SYMBOLS,
+    files_of,
+    make_tables,
+    rank_text,
+    ranks_note,
+    write_tables,
+)
 from evaluation.scoring import EvidenceSupport, LogicalIntegrity
 from psychemme.canonical import canonical_json
 from psychemme.pages import content_policy, page_style, page_templates
@@ -44,6 +52,8 @@ Json = dict[str, Any]
 HEATS = 10
 LONGEST_SHOWN = 20
 """Rows of an analysis's table that are shown without being asked for."""
+_LISTED = re.compile(r'<meta name="psychemme-files" content="([^"]*)">')
+_WRITTEN = re.compile(r"tables/[a-z0-9-]+\.(md|tex|csv)|figures/[a-z0-9-]+\.svg")
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -59,20 +69,33 @@ def write_report(
 ) -> Path:
     """Write `out`/index.html, `out`/tables and, of what is `analysed`, `out`/figures.
 
-    Returns the page's path. Raises ScoringError where runs over the same items do not fit each
-    other.
+    The tables and drawings of an earlier report there are removed. Returns the page's path. Raises
+    ScoringError where runs over the same items do not fit each other.
     """
     cohorts = make_cohorts(runs, draws, seed)
     checks = judge_checks(release, runs)
     tables = [*make_tables(cohorts), *order_tables(runs), *judge_tables(checks)]
-    write_tables(tables, out / "tables")
-    for section in analysed:
-        if section.analysis:
-            write_analysis(section.analysis, out / "tables", out / "figures")
+    found = [section.analysis for section in analysed if section.analysis]
     page = out / "index.html"
-    said = render(release, runs, cohorts, checks, with_references, analysed)
+    _remove_written(page)
+    write_tables(tables, out / "tables")
+    for analysis in found:
+        write_analysis(analysis, out / "tables", out / "figures")
+    every = [*tables, *(table for analysis in found for table in analysis.tables)]
+    written = [f"tables/{name}" for name in files_of(every)]
+    written += [f"figures/{one.name}.svg" for analysis in found for one in analysis.drawings]
+    said = render(release, runs, cohorts, checks, with_references, analysed, written)
     page.write_text(said, encoding="utf-8")
     return page
+
+
+def _remove_written(page: Path) -> None:
+    """Remove the tables and drawings that an earlier page says were written with it."""
+    said = page.read_text(encoding="utf-8", errors="replace") if page.exists() else ""
+    listed = _LISTED.search(said)
+    for name in listed[1].split() if listed else ():
+        if _WRITTEN.fullmatch(name):
+            (page.parent / name).unlink(missing_ok=True)
 
 
 def render(
@@ -82,8 +105,12 @@ def render(
     checks: JudgeChecks,
     with_references: bool,
     analysed: Sequence[Section] = (),
+    written: Sequence[str] = (),
 ) -> str:
-    """Return the page; `analysed` comes after what every report has."""
+    """Return the page; `analysed` comes after what every report has.
+
+    `written` are the files beside it, which the next report in their place removes.
+    """
     templates = page_templates(_TEMPLATES)
     templates.filters |= {
         "number": number,
@@ -109,6 +136,8 @@ def render(
         order_tables=order_tables(runs),
         checks=checks,
         analysed=analysed,
+        written=written,
+        symbols=SYMBOLS,
         longest=LONGEST_SHOWN,
         subjects=list(Subject),
         flag_words=EXPLAINED,
@@ -126,6 +155,7 @@ def render(
         losses=LOSSES,
         differences=differences,
         rank_text=rank_text,
+        ranks_note=ranks_note,
         excluded=_excluded,
         replies_of=_replies,
         heat=_heat,

@@ -24,6 +24,8 @@ from evaluation.manifest import (
     release_of,
 )
 from evaluation.order_spread import OrderSpread, spread_of_folder
+from evaluation.people.importing import GIVEN, annotators
+from evaluation.people.rows import BaselineRow
 from evaluation.responses import Response
 from evaluation.score import ScoredRun, score_responses
 from evaluation.store import RunStore
@@ -32,6 +34,7 @@ from psychemme.release.read import Release, read_release
 from psychemme.vocabulary import EvaluationRole
 
 _UNKNOWN = "unknown"
+_HUMAN = "human, unranked"
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,27 @@ def _of_file(
     )
 
 
+def of_people(release: Release, rows: Sequence[BaselineRow]) -> list[ReportRun]:
+    """Return a run of each annotator of a baseline's rows, whose `credit` stands for a judge's."""
+    found = []
+    for manifest, responses, judgements in annotators(release, rows):
+        scored = score_responses(release, responses, judgements)
+        run = ReportRun(
+            name=scored.name,
+            manifest=manifest,
+            scored=scored,
+            responses=responses,
+            judgements=judgements,
+            sent={},
+            judge=GIVEN if judgements else None,
+            notes=(_HUMAN,),
+            judged={(GIVEN, 0): judgements} if judgements else {},
+            is_from_file=True,
+        )
+        found.append(run)
+    return found
+
+
 def _read(
     folder: Path, release: Release, cards: Cards, judge: str | None, repeat: int
 ) -> ReportRun:
@@ -170,7 +194,7 @@ def notes_of(
     if manifest.is_self:
         notes.append("self: made these items, unranked")
     if manifest.is_human:
-        notes.append("human, unranked")
+        notes.append(_HUMAN)
     if manifest.model in BASELINES:
         notes.append("baseline without a language model")
     involved = {"judge": judge} if judge else {}

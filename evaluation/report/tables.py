@@ -5,9 +5,23 @@ from pathlib import Path
 
 from evaluation.comparisons import Measure
 from evaluation.report.cohorts import LOSSES, Cohort, Row, Shown, differences
-from evaluation.report.formats import FLAGGED, NOTE, Cell, Table, as_csv, as_latex, as_markdown
+from evaluation.report.formats import (
+    FLAGGED,
+    NOTE,
+    Cell,
+    Table,
+    as_csv,
+    as_latex,
+    as_markdown,
+    text,
+)
 from evaluation.scoring import EvidenceSupport, LogicalIntegrity
 
+SYMBOLS = (
+    "a: answer credit, 0, 0.5 or 1. c: 1 with an informative rationale, else 0. ẽ and l̃: the "
+    "weights e and l of Evidence Support and Logical Integrity (1.2, 1, 0.8, 0.5 and 0 from the "
+    "best label to the worst), each divided by 1.2. v = a c ẽ l̃: Verified credit."
+)
 _FORMATS = {"md": as_markdown, "tex": as_latex, "csv": as_csv}
 _COUNTS = ("planned", "ok", "failed", "unscored")
 
@@ -19,6 +33,11 @@ def make_tables(cohorts: Sequence[Cohort]) -> list[Table]:
         for number, cohort in enumerate(cohorts, 1)
         for table in _tables(cohort)
     ]
+
+
+def files_of(tables: Sequence[Table]) -> list[str]:
+    """Return the names of the files that hold `tables`."""
+    return [f"{table.name}.{end}" for table in tables for end in _FORMATS]
 
 
 def write_tables(tables: Sequence[Table], folder: Path) -> None:
@@ -52,7 +71,15 @@ def leaderboard(cohort: Cohort) -> Table:
             *("Raw rank", "Verified rank", "notes"),
         ),
         rows=tuple(_leading(row) for row in cohort.rows),
-        note=f"{NOTE} Ranks: 95% intervals among {cohort.ranked} ranked runs.",
+        note=f"{NOTE} {ranks_note(cohort)}",
+    )
+
+
+def ranks_note(cohort: Cohort) -> str:
+    """Return what ranks are among."""
+    return (
+        "Ranks are 95% intervals among the ranked runs of one condition, each condition apart: "
+        f"{text(cohort.competing)}."
     )
 
 
@@ -97,7 +124,8 @@ def losses(cohort: Cohort) -> Table:
         ),
         note=(
             "Percent, macro averages: 1 - a, a(1 - c), ac(1 - e/1.2), ac(e/1.2)(1 - l/1.2), v; "
-            "they sum to 100."
+            "they sum to 100. a: answer credit; c: 1 with an informative rationale, else 0; e, l: "
+            "weights of Evidence Support and Logical Integrity, 1.2 to 0; v: Verified credit."
         ),
     )
 

@@ -1,7 +1,8 @@
 """`psychemme analyse`."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +11,7 @@ from psychemme.cli.runs_given import (
     ClassifierOption,
     ErrorsOption,
     JudgementsOption,
+    OptionalRunsArgument,
     PeopleOption,
     ResponsesOption,
     error_files,
@@ -19,7 +21,6 @@ from psychemme.cli.score import JudgeOption, ReleaseOption, RepeatOption
 from psychemme.cli.tables import new_table, print_table
 
 if TYPE_CHECKING:
-    from evaluation.analyses.values import Analysis
     from evaluation.report.formats import Table
 
 LONGEST_PRINTED = 60
@@ -29,7 +30,7 @@ LONGEST_PRINTED = 60
 @app.command()
 def analyse(
     name: Annotated[str | None, typer.Argument(help="The analysis; --list names them.")] = None,
-    runs: Annotated[list[Path] | None, typer.Argument(help="Run folders.")] = None,
+    runs: OptionalRunsArgument = None,
     release: ReleaseOption = None,
     responses: ResponsesOption = None,
     judgements: JudgementsOption = None,
@@ -53,18 +54,20 @@ def analyse(
     if listed or name is None:
         _print_list({key: entry.line for key, entry in ANALYSES.items()}, json)
         return
-    analysed = find(name)
-    from evaluation.report.analyses import make_study, runs_for, write_analysis
+    find(name)
+    from evaluation.report.analyses import analysed, make_study, runs_for, write_analysis
 
     found, read = read_given(runs, release, responses, judgements, workspace, judge, repeat)
-    # Whoever names folders has chosen; a file holds whatever was asked.
-    taken = read if runs else list(runs_for(name, read))
     sorted_by = (error_files(runs, errors), classifier)
-    study = make_study(found, taken, people or (), *sorted_by, draws=draws, seed=seed)
-    analysis = analysed(study)
+    study = make_study(found, read, people or (), *sorted_by, draws=draws, seed=seed)
+    # Whoever names folders has chosen; a file holds whatever was asked.
+    chosen = {run.name for run in read} if runs else set()
+    chosen |= {run.name for run in runs_for(name, study.runs) if not runs or run.is_from_file}
+    taken = tuple(run for run in study.runs if run.name in chosen)
+    analysis = analysed(name, replace(study, runs=taken))
     write_analysis(analysis, out_dir / f"{name}-tables", out_dir)
     if json:
-        print_json(_as_json(analysis, [run.name for run in taken]))
+        print_json(analysis.model_dump(mode="json", exclude={"drawings"}))
         return
     for table in analysis.tables:
         _print(table)
@@ -72,8 +75,7 @@ def analyse(
     out.print(f"Rates are over {plain(analysis.denominator)}.", soft_wrap=True)
     for note in analysis.notes:
         out.print(plain(note), soft_wrap=True)
-    kept = {run.name for run in taken}
-    if left_out := [run.name for run in read if run.name not in kept]:
+    if left_out := [run.name for run in read if run.name not in analysis.runs]:
         out.print(f"Not part of it: {plain(', '.join(left_out))}.", soft_wrap=True)
     out.print(f"Tables and drawings: {plain(str(out_dir))}", soft_wrap=True)
 
@@ -99,8 +101,3 @@ def _print(table: "Table") -> None:
         shown.add_row(*(plain(text(cell)) for cell in row))
     print_table(shown)
     out.print(plain(table.note), soft_wrap=True)
-
-
-def _as_json(analysis: "Analysis", runs: list[str]) -> dict[str, Any]:
-    """Return the analysis without its drawings; figures are fractions."""
-    return {"runs": runs} | analysis.model_dump(mode="json", exclude={"drawings"})

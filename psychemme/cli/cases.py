@@ -6,18 +6,23 @@ from typing import Annotated
 import typer
 
 from psychemme.cli.app import WorkspaceOption, app, err, out, plain
-from psychemme.cli.runs_given import JudgementsOption, ResponsesOption, read_given
+from psychemme.cli.runs_given import (
+    JudgementsOption,
+    OptionalRunsArgument,
+    ResponsesOption,
+    read_given,
+)
 from psychemme.cli.score import JudgeOption, ReleaseOption, RepeatOption
 
 
 @app.command()
 def cases(
-    runs: Annotated[list[Path] | None, typer.Argument(help="Run folders.")] = None,
+    runs: OptionalRunsArgument = None,
     item: Annotated[
         list[str] | None,
         typer.Option(
             help="Item to show; may be given again.  [default: where the runs' Verified credit "
-            "varies most]"
+            "varies most, else their answer credit]"
         ),
     ] = None,
     media: Annotated[

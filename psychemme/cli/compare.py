@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from psychemme.cli.app import JsonOption, app, out, plain, print_json
+from psychemme.cli.runs_given import each_once
 from psychemme.cli.score import JudgeOption, ReleaseOption, RepeatOption
 from psychemme.cli.tables import FLAG, NOTE, interval_text, new_table, print_table
 
@@ -23,6 +24,7 @@ def compare(
     from evaluation.score import refuse_unscored, score_folder
     from evaluation.score_json import compare_runs
 
+    each_once([run_a, run_b])
     one, other = (score_folder(folder, release, judge, repeat) for folder in (run_a, run_b))
     refuse_unscored([one, other], has_bounds=False)
     shown = compare_runs(one, other)

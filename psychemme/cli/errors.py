@@ -10,6 +10,7 @@ import typer
 from psychemme.cli.app import app, out, plain
 from psychemme.cli.costs import money
 from psychemme.cli.running import AGAIN, label_runs, stop_on_signals, stopped
+from psychemme.cli.runs_given import RunsArgument
 from psychemme.cli.score import JudgeOption, ReleaseOption, RepeatOption
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @app.command()
 def errors(
-    run: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    run: RunsArgument,
     model: Annotated[str, typer.Option(help="Model that sorts the failures.")],
     scheme: Annotated[
         str | None, typer.Option(help="Scheme of categories.  [default: cue-to-norm]")

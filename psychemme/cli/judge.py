@@ -12,6 +12,7 @@ import typer
 from psychemme.cli.app import JsonOption, app, err, out, plain, print_json
 from psychemme.cli.judge_audit import print_audit
 from psychemme.cli.running import AGAIN, label_runs, stop_on_signals, stopped
+from psychemme.cli.runs_given import RunsArgument
 
 if TYPE_CHECKING:
     from evaluation.judging import Judging
@@ -30,7 +31,7 @@ class _Asked:
 
 @app.command()
 def judge(
-    run: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    run: RunsArgument,
     model: Annotated[list[str], typer.Option(help="Judge; may be given again.")],
     repeats: Annotated[int, typer.Option(min=1, help="How often each response is judged.")] = 1,
     audit: Annotated[

@@ -1,12 +1,11 @@
 """`psychemme judges`."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.table import Table
 
 from psychemme.cli.app import JsonOption, app, out, plain, print_json
+from psychemme.cli.runs_given import RunsArgument
 from psychemme.cli.score import ReleaseOption
 from psychemme.cli.tables import new_table, print_table
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 @app.command()
 def judges(
-    run: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    run: RunsArgument,
     release: ReleaseOption = None,
     json: JsonOption = False,
 ) -> None:

@@ -2,19 +2,20 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from psychemme.cli.app import JsonOption, app, err, out, plain, print_json
 from psychemme.cli.running import progress_bar
+from psychemme.cli.runs_given import RunsArgument, error_files
 from psychemme.cli.tables import new_table, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evaluation.error_categories import Category
-    from evaluation.people.rows import Kind
+    from evaluation.people.rows import Draw, Kind
     from evaluation.people.study import Task
     from evaluation.report.runs import ReportRun
     from psychemme.release.read import Release
@@ -28,7 +29,6 @@ app.add_typer(people, name="people")
 opening = typer.Typer(help="Open a study and print each person's link, once.", no_args_is_help=True)
 people.add_typer(opening, name="open")
 
-RunsArgument = Annotated[list[Path], typer.Argument(help="Run folders.")]
 StudyArgument = Annotated[Path, typer.Argument(help="The study's folder.")]
 NamesOption = Annotated[
     str, typer.Option("--people", help="Their names, with commas between; files carry them.")
@@ -36,6 +36,10 @@ NamesOption = Annotated[
 OutOption = Annotated[Path, typer.Option("--out", help="Where the study's folder goes.")]
 SeedOption = Annotated[int, typer.Option(help="Draws what is asked, and every order.")]
 CasesOption = Annotated[int, typer.Option(min=1, help="Responses that each person is shown.")]
+DrawOption = Annotated[
+    Literal["even", "random"],
+    typer.Option(help="Responses evenly over capabilities and labels, or each equally likely."),
+]
 MediaOption = Annotated[
     Path | None, typer.Option(help="Folder with the clips, to show them too.  [default: no clip]")
 ]
@@ -43,7 +47,7 @@ ReleaseOption = Annotated[
     Path | None, typer.Option(help="The release.  [default: where the runs found it]")
 ]
 AddressOption = Annotated[
-    str, typer.Option(help="Where the pages will be served; links begin with it.")
+    str, typer.Option(help="Where `people serve` will offer the pages; links begin with it.")
 ]
 _ADDRESS = f"http://127.0.0.1:{DEFAULT_PORT}"
 
@@ -79,6 +83,7 @@ def label(
     names: NamesOption,
     study: OutOption,
     cases: CasesOption = 300,
+    draw: DrawOption = "even",
     media: MediaOption = None,
     release: ReleaseOption = None,
     seed: SeedOption = 42,
@@ -86,11 +91,11 @@ def label(
 ) -> None:
     """Have experts label responses without seeing the judge's labels."""
     from evaluation.people.opening import label_tasks
-    from evaluation.people.rows import Kind
+    from evaluation.people.rows import Draw, Kind
 
     found, runs = _runs(run, release, judge)
-    tasks = label_tasks(found, runs, cases, seed)
-    _open(study, Kind.LABEL, found, tasks, names, seed, media, address)
+    tasks = label_tasks(found, runs, cases, seed, Draw(draw))
+    _open(study, Kind.LABEL, found, tasks, names, seed, media, address, draw=Draw(draw))
 
 
 @opening.command()
@@ -100,6 +105,7 @@ def endorse(
     names: NamesOption,
     study: OutOption,
     cases: CasesOption = 300,
+    draw: DrawOption = "even",
     planted: Annotated[
         float, typer.Option(help="Fraction of decisions that are moved on purpose, 0.1 to 0.3.")
     ] = 0.1,
@@ -110,11 +116,11 @@ def endorse(
 ) -> None:
     """Have experts endorse a judge's decisions or not; some are wrong on purpose."""
     from evaluation.people.opening import endorse_tasks
-    from evaluation.people.rows import Kind
+    from evaluation.people.rows import Draw, Kind
 
     found, runs = _runs(run, release, judge)
-    tasks = endorse_tasks(found, runs, cases, seed, planted)
-    _open(study, Kind.ENDORSE, found, tasks, names, seed, media, address)
+    tasks = endorse_tasks(found, runs, cases, seed, planted, Draw(draw))
+    _open(study, Kind.ENDORSE, found, tasks, names, seed, media, address, draw=Draw(draw))
 
 
 @opening.command()
@@ -136,33 +142,41 @@ def errors(
     from evaluation.error_categories import one_set, read_error_files
     from evaluation.error_categories import scheme as find_scheme
     from evaluation.people.opening import error_tasks, read_answered
-    from evaluation.people.rows import Kind
+    from evaluation.people.rows import Draw, Kind
 
     found, responses = read_answered(run, release)
-    files = [folder / "errors.jsonl" for folder in run]
-    labels = one_set(read_error_files(files, found), classifier, scheme)
+    labels = one_set(read_error_files(error_files(run, None), found), classifier, scheme)
     tasks = error_tasks(found, responses, labels, cases, seed)
     categories = find_scheme(labels[0].scheme).categories
-    _open(study, Kind.ERRORS, found, tasks, names, seed, media, address, categories)
+    _open(study, Kind.ERRORS, found, tasks, names, seed, media, address, categories, Draw.EVEN)
 
 
 @people.command()
 def invite(
     study: StudyArgument,
     name: Annotated[str, typer.Argument(help="A person of the study.")],
-    address: AddressOption = _ADDRESS,
+    address: Annotated[
+        str | None, typer.Option(help="What the link begins with.  [default: as when opened]")
+    ] = None,
 ) -> None:
     """Print a new link for a person; the one before ends."""
     from evaluation.people import opening as study_of
+    from evaluation.people.study import read_study
 
-    _print_links({name: study_of.invite(study, name)}, address)
+    token = study_of.invite(study, name)
+    _print_links({name: token}, address or read_study(study).address)
 
 
 @people.command()
 def serve(
     study: StudyArgument,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = DEFAULT_PORT,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65535, help="0 takes a free one.  [default: that of the study's links]"
+        ),
+    ] = None,
     behind_tls: Annotated[
         str | None,
         typer.Option(help="Where a TLS proxy offers the pages.", metavar="https://HOST"),
@@ -173,12 +187,23 @@ def serve(
     ] = None,
 ) -> None:
     """Serve a study's pages until Ctrl-C."""
+    from evaluation.people.study import http_port, read_study
     from evaluation.people.web.app import create_app
     from psychemme.pages.serving import open_door, serve_app
 
+    linked = read_study(study).address
+    if port is None:
+        port = http_port(linked) or DEFAULT_PORT
     with open_door(host, port, behind_tls) as door:
         pages = create_app(study, is_secure=door.is_secure, hosts=door.hosts)
         out.print(f"pages: {plain(door.address)}", soft_wrap=True, highlight=False)
+        if door.address.rstrip("/") != linked.rstrip("/"):
+            err.print(
+                f"Links that begin with {plain(linked)} begin with {plain(door.address)} instead; "
+                "`people invite --address` prints new ones.",
+                soft_wrap=True,
+                highlight=False,
+            )
         err.print("Ctrl-C stops it; nothing that was acknowledged is lost.")
         serve_app(pages, door, proxy or ("127.0.0.1", "::1"))
 
@@ -252,6 +277,7 @@ def _open(
     media: Path | None,
     address: str,
     categories: "Sequence[Category]" = (),
+    draw: "Draw | None" = None,
 ) -> None:
     from evaluation.people.opening import open_study
     from psychemme.release.faults import counted
@@ -269,7 +295,9 @@ def _open(
             tasks,
             [name.strip() for name in names.split(",") if name.strip()],
             seed,
+            address=address,
             media=(media,) if media else (),
+            draw=draw,
             categories=categories,
             report=report,
         )
@@ -277,6 +305,8 @@ def _open(
     out.print(f"{asked} for each in {plain(str(folder))}", soft_wrap=True, highlight=False)
     _print_links(tokens, address)
     err.print("Each link is shown this once; whoever has it answers in that name.")
+    served = f"`psychemme people serve {plain(str(folder))}` offers the pages at {plain(address)}."
+    err.print(served, soft_wrap=True, highlight=False)
 
 
 def _print_links(tokens: dict[str, str], address: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from psychemme.cli.app import JsonOption, WorkspaceOption, app, out, plain, print_json
-from psychemme.cli.runs_given import read_given
+from psychemme.cli.runs_given import JudgementsOption, ResponsesOption, each_once, read_given
 from psychemme.cli.score import JudgeOption, ReleaseOption, RepeatOption
 from psychemme.cli.tables import new_table, print_table
 
@@ -24,7 +24,8 @@ _COLUMNS = (
 @app.command("plan-power")
 def plan_power(
     runs: Annotated[
-        list[Path] | None, typer.Argument(help="Two run folders to estimate the spread from.")
+        list[Path] | None,
+        typer.Argument(help="Two run folders to estimate the spread from.", callback=each_once),
     ] = None,
     difference: Annotated[
         float, typer.Option(help="The difference to find, in points of Raw or Verified.")
@@ -41,12 +42,14 @@ def plan_power(
     ] = None,
     sd: Annotated[
         float | None,
-        typer.Option(min=0, help="Without runs: SD of the paired differences, in points."),
+        typer.Option(help="Without runs: SD of the paired differences, 0 to 100 points."),
     ] = None,
     discordance: Annotated[
         float | None, typer.Option(help="Or: percent of items on which two runs differ.")
     ] = None,
     release: ReleaseOption = None,
+    responses: ResponsesOption = None,
+    judgements: JudgementsOption = None,
     judge: JudgeOption = None,
     repeat: RepeatOption = 0,
     workspace: WorkspaceOption = None,
@@ -54,16 +57,24 @@ def plan_power(
 ) -> None:
     """Plan how many items a capability needs for a difference of two runs to be found."""
     from evaluation.power import plan
+    from evaluation.report.analyses import of_one_condition
 
-    if runs and (len(runs) != 2 or sd is not None or discordance is not None):
-        raise typer.BadParameter("name two run folders, or --sd or --discordance")
-    if runs:
-        _, read = read_given(runs, release, None, None, workspace, judge, repeat)
+    has_runs = bool(runs or responses or judgements)
+    if runs and len(runs) != 2:
+        raise typer.BadParameter("name two run folders")
+    if has_runs == (sd is not None or discordance is not None) or None not in (sd, discordance):
+        raise typer.BadParameter("name two runs, or one of --sd and --discordance")
+    if has_runs:
+        _, given = read_given(runs, release, responses, judgements, workspace, judge, repeat)
+        # A file holds whatever was asked.
+        read = given if runs else of_one_condition(given)
+        if len(read) != 2:
+            raise typer.BadParameter(f"name two runs; here are {len(read)} of one condition")
         found = _of_runs(*read)
-    elif (sd is None) == (discordance is None):
-        raise typer.BadParameter("name two run folders, or one of --sd and --discordance")
     elif icc is None and (items_per_episode or 1) > 1:
         raise typer.BadParameter("several items an episode need --icc, such as 0.1")
+    elif sd is not None and not 0 <= sd <= 100:
+        raise typer.BadParameter(f"--sd {sd:g} is not from 0 to 100 points")
     else:
         found = {"": _assumed(release, sd, discordance, difference)}
     needs = {
@@ -77,9 +88,9 @@ def plan_power(
         asked = {"difference": difference, "power": power, "alpha": alpha}
         print_json(asked | {"plans": _as_json(needs)})
         return
-    names = " and ".join(plain(one.name) for one in read) if runs else ""
+    names = " and ".join(plain(one.name) for one in read) if has_runs else ""
     for measure, planned in needs.items():
-        _print(measure, planned, names, icc)
+        _print(measure, planned, names, items_per_episode, icc)
     out.print(
         f"To find {difference:g} points with power {power:g} at two-sided alpha {alpha:g}, by the "
         "normal approximation; SD and detectable differences are in points. – unknown: nothing "
@@ -128,7 +139,13 @@ def _as_json(needs: Mapping[str, Mapping[str, "Need"]]) -> list[dict[str, Any]]:
     ]
 
 
-def _print(measure: str, planned: Mapping[str, "Need"], names: str, icc: float | None) -> None:
+def _print(
+    measure: str,
+    planned: Mapping[str, "Need"],
+    names: str,
+    per_episode: float | None,
+    icc: float | None,
+) -> None:
     title = f"{measure.capitalize()} of {names}" if measure else "Assumed spread"
     table = new_table(*_COLUMNS, title=title)
     for place, need in planned.items():
@@ -137,7 +154,7 @@ def _print(measure: str, planned: Mapping[str, "Need"], names: str, icc: float |
             place,
             str(one.items),
             str(one.episodes),
-            f"{one.per_episode:.2f}",
+            _number(one.per_episode if per_episode is None else per_episode),
             _points(one.sd),
             _number(one.icc if icc is None else icc),
             _number(need.design_effect),

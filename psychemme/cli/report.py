@@ -12,6 +12,7 @@ from psychemme.cli.runs_given import (
     JudgementsOption,
     PeopleOption,
     ResponsesOption,
+    each_once,
     error_files,
     read_given,
 )
@@ -22,7 +23,9 @@ from psychemme.cli.score import JudgeOption, ReleaseOption, RepeatOption
 def report(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(help="Run folders.  [default: the workspace's candidates]"),
+        typer.Argument(
+            help="Run folders.  [default: the workspace's candidates]", callback=each_once
+        ),
     ] = None,
     workspace: WorkspaceOption = None,
     run: RunOption = None,
@@ -71,6 +74,11 @@ def report(
     sorted_by = (error_files(runs, errors), classifier)
     analysed = sections(make_study(found, read, people or (), *sorted_by)) if full else ()
     page = write_report(found, read, target, with_references=with_references, analysed=analysed)
+    if absent := [one for one in analysed if one.left_out]:
+        names = ", ".join(one.name for one in absent)
+        reasons = plain(" ".join(dict.fromkeys(one.why for one in absent)))
+        counts = f"{len(absent)} of {len(analysed)} analyses"
+        out.print(f"Left out: {counts} ({names}). {reasons}", soft_wrap=True)
     out.print(f"Evaluation report: {plain(str(page))}", soft_wrap=True)
 
 

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from psychemme.cli.app import STOPPED, err, plain
 from psychemme.errors import Stopped
@@ -36,7 +43,8 @@ def progress_bar(verb: str) -> Progress:
     return Progress(
         TextColumn(verb),
         BarColumn(),
-        TextColumn("{task.completed}/{task.total} {task.description}"),
+        MofNCompleteColumn(),
+        TextColumn("{task.description}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=err,

@@ -11,6 +11,21 @@ if TYPE_CHECKING:
     from evaluation.report.runs import ReportRun
     from psychemme.release.read import Release
 
+
+def each_once(folders: list[Path] | None) -> list[Path] | None:
+    """Return `folders`; refuse one that is named twice, which would count as two runs."""
+    seen = set()
+    for folder in folders or ():
+        if (place := folder.resolve()) in seen:
+            raise typer.BadParameter(f"{folder} is named twice")
+        seen.add(place)
+    return folders
+
+
+RunsArgument = Annotated[list[Path], typer.Argument(help="Run folders.", callback=each_once)]
+OptionalRunsArgument = Annotated[
+    list[Path] | None, typer.Argument(help="Run folders.", callback=each_once)
+]
 ResponsesOption = Annotated[
     Path | None, typer.Option(help="Responses made elsewhere, as JSON Lines; needs --release.")
 ]

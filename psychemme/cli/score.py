@@ -7,6 +7,7 @@ import typer
 from rich.table import Table
 
 from psychemme.cli.app import JsonOption, app, out, plain, print_json
+from psychemme.cli.runs_given import OptionalRunsArgument
 from psychemme.cli.tables import FLAG, NOTE, interval_text, new_table, print_table
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ ReleaseOption = Annotated[
 
 @app.command()
 def score(
-    run: Annotated[list[Path] | None, typer.Argument(help="Run folders.")] = None,
+    run: OptionalRunsArgument = None,
     release: ReleaseOption = None,
     responses: Annotated[
         Path | None, typer.Option(help="Responses made elsewhere, as JSON Lines.")

@@ -72,6 +72,7 @@ def run(
         return
     from construction.endpoints import Spending
     from construction.plan import load_plan
+    from construction.screening.verdicts import read_unusable
     from construction.workspace import open_workspace
     from psychemme.config import load_settings
 
@@ -102,9 +103,17 @@ def run(
         asyncio.run(_rate(opened, settings, chosen, model, found, spending))
     if json:
         standings = {name: _as_json(each) for name, each in found.standings.items()}
-        print_json({"clips": standings, "groups": found.groups, "notes": found.notes})
+        unusable = read_unusable(opened.database)
+        print_json(
+            {
+                "clips": standings,
+                "unusable": unusable,
+                "groups": found.groups,
+                "notes": found.notes,
+            }
+        )
         return
-    _print(found.standings)
+    _print(found.standings, read_unusable(opened.database))
     for group in found.groups:
         out.print(f"These show the same: {', '.join(group)}", soft_wrap=True)
     for note in found.notes:
@@ -181,14 +190,15 @@ def _estimate(
 @screen.command("show")
 def show_(workspace: WorkspaceOption = None, json: JsonOption = False) -> None:
     """Show where every screened clip stands, with all that was measured in it."""
-    from construction.screening.verdicts import read_standings
+    from construction.screening.verdicts import read_standings, read_unusable
     from construction.workspace import open_workspace
 
-    standings = read_standings(open_workspace(workspace_root(workspace)).database)
+    database = open_workspace(workspace_root(workspace)).database
+    standings = read_standings(database)
     if json:
         print_json({name: _as_json(each) for name, each in standings.items()})
         return
-    _print(standings)
+    _print(standings, read_unusable(database))
 
 
 @screen.command("decide")
@@ -217,12 +227,12 @@ def _as_json(standing: "Standing") -> dict[str, object]:
     return standing.model_dump(mode="json")
 
 
-def _print(standings: "dict[str, Standing]") -> None:
+def _print(standings: "dict[str, Standing]", unusable: dict[str, str]) -> None:
     measured = ("speech s", "faces", "blur", "light", "still", "credits", "turns", "language")
     table = new_table("id", "verdict", "by", *measured, title="Screening")
     table.columns[0].no_wrap = True
     for name, each in sorted(standings.items()):
-        verdict = "refused" if each.is_refused else "kept"
+        verdict = "refused" if each.is_refused or name in unusable else "kept"
         found = each.measures
         shown: tuple[object, ...] = (
             ()
@@ -247,6 +257,8 @@ def _print(standings: "dict[str, Standing]") -> None:
             out.print(f"{name} {said}", soft_wrap=True)
         for reason in each.reasons:
             out.print(f"{name} {plain(str(reason))}", soft_wrap=True)
+    for name, why in sorted(unusable.items()):
+        out.print(f"{name} {plain(why)}", soft_wrap=True)
 
 
 def _scores(rated: "Rated") -> str:

@@ -1,17 +1,25 @@
 """What counts as a word of a question, in any script, by rules simple enough to state.
 
-A word is a run of letters and digits, with apostrophes and hyphens inside it. Where a script sets
-no spaces (Han, Kana), each character counts as a word; there the frequent "words" are pairs of
-neighbouring characters between characters that only connect.
+A word is a run of letters, marks and digits, with apostrophes, hyphens and joiners inside it. Where
+Han or Kana set no spaces, each character counts as a word; there the frequent "words" are pairs of
+neighbouring characters between characters that only connect. Thai, Lao, Khmer and Burmese set no
+spaces either, but are not cut up: what stands between two spaces counts as one word.
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 
-_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD = re.compile(
-    rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_])+(?:['’-](?:(?![{_UNSPACED}])[^\W_])+)*"
+_UNSPACED = (
+    "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_JOINING = "'’‘＇\u2010\u2011\u00ad\u00b7\u05f3\u05f4\u200c\u200d-"
+"""Apostrophes, hyphens, and signs that join within a word in Catalan, Hebrew, Persian and Indic."""
+_PLAIN = str.maketrans(
+    dict.fromkeys("’‘＇", "'") | dict.fromkeys("\u2010\u2011", "-") | {"\u00ad": ""}
 )
 _RUN = re.compile(rf"[{_UNSPACED}]+")
 _CONNECTING = re.compile(
@@ -35,7 +43,16 @@ _STOP = frozenset(
 
 def words(text: str) -> list[str]:
     """Return the words of `text` in order, in lower case."""
-    return [word.replace("’", "'") for word in _WORD.findall(text.casefold())]
+    return [word.translate(_PLAIN) for word in _word().findall(text.casefold())]
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    # `re` knows no classes of marks; beyond these planes there are variation selectors alone.
+    signs = (chr(code) for code in (*range(0x20000), *range(0xE0100, 0xE01F0)))
+    marks = "".join(sign for sign in signs if unicodedata.category(sign).startswith("M"))
+    spaced = rf"(?:(?![{_UNSPACED}])[^\W_][{marks}]*)"
+    return re.compile(rf"[{_UNSPACED}][{marks}]*|{spaced}+(?:[{_JOINING}]{spaced}+)*")
 
 
 def frequent_words(texts: Iterable[str], most: int) -> list[tuple[str, int]]:

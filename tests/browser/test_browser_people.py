@@ -265,6 +265,119 @@ def test_a_killed_server_loses_nothing_that_was_acknowledged(visit):
     assert one.kept(1).revision == 2
 
 
+class Elsewhere:
+    """Ada at another browser, or an answer of hers that is on its way."""
+
+    def __init__(self, one):
+        self.store = PeopleStore(one.folder)
+        self.task = one.study.orders["ada"][0]
+
+    def keep(self, content, revision):
+        with self.store as store:
+            store.keep("ada", self.task, content, 1.0, revision)
+
+
+def leave_unsent(one, value):
+    """Choose a category that is not sent, and close the page."""
+    one.open(1)
+    one.context.set_offline(True)
+    one.tab.locator(f"[value={value}]").check()
+    one.tab.locator("#saved", has_text="Not saved yet: you are offline").wait_for()
+    one.tab.close()
+    one.context.set_offline(False)
+    one.tab = one.context.new_page()
+
+
+def chosen(tab):
+    return tab.locator("input:checked").get_attribute("value")
+
+
+@pytest.mark.parametrize("choice", ["take", "keep"])
+def test_what_was_not_sent_overrides_nothing_newer(visit, choice):
+    one = visit(Kind.ERRORS)
+    leave_unsent(one, "norm")
+    Elsewhere(one).keep({"category": "temporal"}, 0)
+    one.open(1)
+    assert chosen(one.tab) == "temporal"
+    assert "norm" in one.tab.locator("#left").inner_text().lower()
+    one.fits("conflict")
+    one.axe()
+    assert one.kept(1).content == {"category": "temporal"}
+    one.tab.locator(f"#{choice}").click()
+    one.saved()
+    one.open(1)
+    assert not one.tab.locator("#unsent").is_visible()
+    expected = "norm" if choice == "take" else "temporal"
+    assert (chosen(one.tab), one.kept(1).content) == (expected, {"category": expected})
+    assert one.kept(1).revision == (2 if choice == "take" else 1)
+
+
+def test_what_was_sent_without_hearing_back_goes_on_silently(visit):
+    one = visit(Kind.ERRORS)
+    leave_unsent(one, "norm")
+    # The server has it; its answer was lost.
+    Elsewhere(one).keep({"category": "norm"}, 0)
+    one.open(1)
+    one.saved()
+    assert not one.tab.locator("#unsent").is_visible()
+    Elsewhere(one).keep({"category": "temporal"}, 1)
+    one.open(1)
+    assert (chosen(one.tab), one.kept(1).revision) == ("temporal", 2)
+    assert not one.tab.locator("#unsent").is_visible()
+
+
+def test_an_answer_that_came_too_late_is_not_lost(visit):
+    one = visit(Kind.ERRORS)
+    one.open(1)
+    Elsewhere(one).keep({"category": "temporal"}, 0)
+    one.tab.locator("[value=norm]").check()
+    one.tab.locator("#trouble", has_text="changed in another window").wait_for()
+    one.open(1)
+    assert chosen(one.tab) == "temporal"
+    assert one.tab.locator("#unsent").is_visible()
+
+
+def test_what_is_taken_back_before_it_was_sent_is_gone(visit):
+    one = visit(Kind.ERRORS)
+    one.open(1)
+    one.tab.locator("[value=temporal]").check()
+    one.saved()
+    one.context.set_offline(True)
+    one.tab.locator("[value=norm]").check()
+    one.tab.locator("#saved", has_text="offline").wait_for()
+    one.tab.locator("[value=temporal]").check()
+    one.context.set_offline(False)
+    one.saved()
+    one.open(1)
+    assert (chosen(one.tab), one.kept(1).content) == ("temporal", {"category": "temporal"})
+
+
+def test_drafts_of_one_study_never_reach_another(browser, tmp_path, release, film):
+    visits = [Visit(browser, tmp_path / name, Kind.ERRORS, release, film) for name in "ab"]
+    one, two = visits
+    leave_unsent(one, "norm")
+    drafts = one.context.storage_state()
+    # The other study is served where this one was.
+    one.server.kill()
+    two.server.kill()
+    two.server.port, two.server.address = one.server.port, one.server.address
+    two.server.start()
+    context = browser.new_context(storage_state=drafts)
+    tab = context.new_page()
+    tab.goto(f"{two.server.address}/enter/{two.tokens['ada']}")
+    tab.get_by_role("button", name="Enter").click()
+    tab.locator(".items").wait_for()
+    tab.goto(f"{two.server.address}/tasks/1")
+    tab.locator("body[data-ready]").wait_for()
+    assert tab.evaluate("localStorage.length") == 1
+    assert tab.locator("input:checked").count() == 0
+    assert two.kept(1) is None
+    context.close()
+    for visit in visits:
+        visit.context.close()
+    two.server.kill()
+
+
 def test_a_page_that_was_closed_unsent_goes_on_where_it_was(visit):
     one = visit(Kind.LABEL)
     tab = one.tab

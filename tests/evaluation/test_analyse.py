@@ -9,10 +9,10 @@ import pytest
 
 from psychemme.cli import app as cli
 from psychemme.cli import main as _verbs  # noqa: F401
-from psychemme.release.read import Release
+from psychemme.release.read import Release, read_release
 from tests.support.report_runs import HOSTILE, release_of, report_run
 
-HOSTILE_NAME = "[bold]m[/] =1+1 \x1b[31m"
+HOSTILE_NAME = "[bold]m[/] =1+1"
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,6 @@ def test_an_analysis_is_printed_and_written(verb, files, tmp_path: Path) -> None
     # A file holds what was asked of anyone; the condition that most models share is analysed.
     assert "Not part of it: " in said.replace("\n", " ")
     assert "(asr-only)." in said
-    assert "\x1b[31m" not in said
     assert "[bold]m[/]" in said
     written = {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*.*")}
     assert "analyses/retention.svg" in written
@@ -145,6 +144,58 @@ def test_a_full_report_of_files(verb, files, tmp_path: Path, monkeypatch) -> Non
     assert verb("report", *files, "--people", str(people))[0] == 2
 
 
+def said_by_ada(files: list[str], path: Path, **open_answer: object) -> list[dict]:
+    """Write what ada answered to every item: the reference, or words."""
+    release = read_release(Path(files[1]))
+    rows = [
+        {"annotator": "ada", "item_id": name, "answer": one.answer, "is_reviewer": False}
+        | ({} if release.questions[name].options else open_answer)
+        for name, one in release.references().items()
+    ]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return rows
+
+
+def test_people_in_a_file_are_beside_models_in_files(verb, files, tmp_path: Path) -> None:
+    given = (*files, "--people", "people.jsonl", "--draws", "100")
+    rows = said_by_ada(files, tmp_path / "people.jsonl", credit=1)
+    code, said = verb("analyse", "humans", *given, "--json")
+    assert code == 0
+    found = json.loads(said)
+    assert len(found["runs"]) == 3
+    raw = {row[0]: row[1:] for row in found["tables"][0]["rows"]}
+    assert raw["human ada (full)"][0] == len(rows)
+    assert raw["human ada (full)"][2]["point"] == 1
+    # Models alone are of any other analysis.
+    assert len(json.loads(verb("analyse", "retention", *given, "--json")[1])["runs"]) == 2
+    code, _ = verb("report", *files, "--full", "--people", "people.jsonl", "--out", "page")
+    assert code == 0
+    assert 'href="#analysis-humans"' in (tmp_path / "page" / "index.html").read_text()
+
+
+def test_an_open_answer_that_nobody_credited_names_what_to_do(verb, files, tmp_path) -> None:
+    said_by_ada(files, tmp_path / "people.jsonl")
+    code, said = verb("analyse", "humans", *files, "--people", "people.jsonl")
+    said = said.replace("\n", " ")
+    assert code == 1
+    assert "human ada (full): 20 of 72 items are unscored" in said
+    assert "`credit`" in said
+    assert "psychemme people import" in said
+
+
+def test_power_from_files(verb, files) -> None:
+    code, said = verb("plan-power", *files, "--json")
+    assert code == 0
+    assert [row["items"] for row in json.loads(said)["plans"]] == [9] * 16
+    assert verb("plan-power", *files, "--sd", "40")[0] == 2
+
+
+def test_every_analysis_says_once_that_it_is_unadjusted(verb, files) -> None:
+    said = verb("analyse", "retention", *files, "--draws", "100")[1]
+    assert said.count("Exploratory") == 1
+    assert "fewer than 20 episodes" in said.replace("\n", " ")
+
+
 def test_an_item_without_a_line_stops_a_report_and_an_analysis(verb, files, tmp_path: Path) -> None:
     lines = Path(files[3]).read_text().splitlines(keepends=True)
     (tmp_path / "r.jsonl").write_text("".join(lines[1:]))
@@ -153,8 +204,11 @@ def test_an_item_without_a_line_stops_a_report_and_an_analysis(verb, files, tmp_
         code, said = verb(*words)
         assert code == 1
         assert "unscored" in said
-    code, _ = verb("report", *given, "--allow-unscored", "--out", "page")
+    code, said = verb("report", *given, "--allow-unscored", "--full", "--out", "page")
     assert code == 0
+    (told,) = (line for line in said.splitlines() if line.startswith("Left out:"))
+    assert told.startswith("Left out: 8 of 13 analyses (retention, ")
+    assert "items are unscored (missing 1)" in told
 
 
 @pytest.mark.parametrize(
@@ -164,6 +218,7 @@ def test_an_item_without_a_line_stops_a_report_and_an_analysis(verb, files, tmp_
         (("analyse", "retention", "nowhere"), "nowhere is not a run."),
         (("plan-power", "--discordance", "2"), "cannot be 5.0% apart."),
         (("plan-power", "--sd", "40", "--difference", "0"), "not above 0"),
+        (("plan-power", "--sd", "40", "--icc", "0", "--items-per-episode", "inf"), "1 or more"),
     ],
 )
 def test_errors_end_without_a_traceback(verb, words: tuple[str, ...], fault: str) -> None:
@@ -182,6 +237,9 @@ def test_errors_end_without_a_traceback(verb, words: tuple[str, ...], fault: str
         ("plan-power", "one"),
         ("plan-power", "--sd", "40", "--discordance", "30"),
         ("plan-power", "--sd", "40", "--items-per-episode", "3"),
+        ("plan-power", "--sd", "inf"),
+        ("plan-power", "--sd", "nan"),
+        ("plan-power", "--sd", "-1"),
     ],
 )
 def test_usage_is_told(verb, words: tuple[str, ...]) -> None:
@@ -197,6 +255,8 @@ def test_power_of_an_assumed_spread(verb, files) -> None:
     code, said = verb(*asked, "--items-per-episode", "3", "--icc", "0.2")
     (row,) = json.loads(said)["plans"]
     assert (row["items_needed"], row["episodes_needed"]) == (275, 92)
+    said = verb(*asked[:-1], "--items-per-episode", "3", "--icc", "0.2")[1]
+    assert any(" 3.00 " in line and " 275 " in line for line in said.splitlines())
     rows = json.loads(verb(*asked, *files[:2])[1])["plans"]
     assert [row["items"] for row in rows] == [9] * 8
     assert all(row["detectable"] > 0.1 for row in rows)

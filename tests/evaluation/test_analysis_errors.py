@@ -110,10 +110,46 @@ def test_what_people_confirm_and_what_they_decide():
         0.2,
     )
     agreement = rows(analysis, "errors-agreement")
-    assert agreement["majority of people / classifier"]["same"].point == 0.5
+    # Of two people a majority would be where they agree.
+    assert "majority of people / classifier" not in agreement
     # Two of three failures have equal categories: alpha = 1 - 5 * 2 / (36 - (4 + 4 + 1 + 1)).
     assert agreement["between people"]["same"].point == pytest.approx(2 / 3)
-    assert agreement["between people"]["alpha"].startswith("0.62")
+    assert agreement["between people"]["alpha"].point == pytest.approx(1 - 10 / 26)
+    assert after["reviewed"] == 3
+
+
+def test_a_majority_is_of_three():
+    said = [decide(who, "q1", "temporal") for who in ("ada", "ben")]
+    said += [decide("cyd", "q1", "norm"), decide("ada", "q2", "norm")]
+    pair = rows(analyse(study(people=People(errors=tuple(said)))), "errors-agreement")
+    assert pair["majority of people / classifier"]["same"].point == 1
+
+
+def test_reviews_of_what_another_classifier_proposed_are_left_out_and_counted():
+    other = decide("ada", "q1", "norm").model_copy(update={"proposed": "norm"})
+    stranger = decide("ada", "q2", "role").model_copy(update={"category": "role_confusion"})
+    kept = decide("ada", "q3", "inference")
+    analysis = analyse(study(people=People(errors=(other, stranger, kept))))
+    confirmed = rows(analysis, "errors-confirmed")["all"]
+    assert (confirmed["reviews"], confirmed["confirmed"].point) == (1, 1)
+    assert rows(analysis, "errors-confirmed-distribution")["m"]["temporal"].point == 0.4
+    assert any("2 of 3 reviews" in note for note in analysis.notes)
+
+
+def test_intervals_of_reviews_redraw_episodes():
+    # q1 and q2 are of one episode: its reviews come and go together.
+    said = (decide("ada", "q1", "temporal"), decide("ada", "q2", "norm"))
+    share = rows(analyse(study(people=People(errors=said))), "errors-confirmed")["all"]["confirmed"]
+    assert (share.point, share.low, share.high, share.episodes) == (0.5, 0.5, 0.5, 1)
+
+
+def test_a_model_whose_replies_all_lack_an_answer_keeps_its_row():
+    items = [one._replace(said={**one.said, "silent": FAILED}) for one in ITEMS]
+    analysis = analyse(study(items=items))
+    found = rows(analysis, "errors-distribution")
+    assert (found["silent"]["failures"], found["silent"]["refusal"].point) == (6, 1)
+    assert "n" not in found
+    assert any("nobody sorted their failures: n, p." in note for note in analysis.notes)
 
 
 def test_several_classifiers_must_be_told_apart():
@@ -123,7 +159,7 @@ def test_several_classifiers_must_be_told_apart():
 
 def test_an_unscored_item_is_named():
     items = [*ITEMS, Item("q7", "e5", "G", "single", "A", {"m": Said("A", support=None)})]
-    with pytest.raises(ScoringError, match="m: item q7 is unscored"):
+    with pytest.raises(ScoringError, match=r"m \(full\): 1 of \d+ items are unscored \(not_j"):
         analyse(study(items=items))
 
 

@@ -9,6 +9,7 @@ BOTH = Said(a=1, support="weak", logic="contradictory")
 SUPPORT = Said(support="contradicted")
 LOGIC = Said(logic="weak")
 BARE = Said(c=0)
+APART = ("insufficient or unevaluable", "no label (c = 0)")
 LOST = Said(support="insufficient", logic="unevaluable")
 
 
@@ -81,12 +82,9 @@ def test_what_has_no_adverse_label_stays_in_the_denominator(found):
     assert timing["retention"].point == pytest.approx((0.4 / 1.44 + 0.8 / 1.2) / 4)
     assert timing["others"].point == pytest.approx((1 + 0.8 / 1.44) / 2)
     joint = rows_of(found, "labels-joint")[0]
-    assert [joint[name] for name in ("both", "support only", "logic only", "neither")] == [
-        1,
-        0,
-        1,
-        2,
-    ]
+    parts = ("both", "support only", "logic only", "neither", *APART)
+    assert [joint[name] for name in parts] == [1, 0, 1, 0, 1, 1]
+    assert sum(joint[f"{name}, share"].point for name in parts) == pytest.approx(1)
 
 
 def test_rates_over_runs_are_ratios_of_sums_and_every_run_has_its_own():
@@ -108,6 +106,33 @@ def test_rates_over_runs_are_ratios_of_sums_and_every_run_has_its_own():
         ("n", "T Timing"): (2, 0),
         ("n", "G Grounding"): (1, 1),
     }
+
+
+def test_a_difference_over_runs_can_be_the_runs_own():
+    # In each run Timing is justified as well as the rest, but `bad`, which is adverse in 1 of 2,
+    # supplies 8 of 9 right answers to Timing and `good`, never adverse, 8 of 10 of the others.
+    bad, right, wrong = Said(support="weak"), Said(), Said("B")
+    timing = [(bad if n % 2 else right, wrong) for n in range(8)]
+    timing += [(wrong, right)]
+    others = [(bad, right), (right, right), *[(wrong, right)] * 6]
+    items = [
+        Item(f"{code}{n}", f"e{code}{n}", code, "single", "A", {"bad": one, "good": other})
+        for code, said in (("T", timing), ("G", others))
+        for n, (one, other) in enumerate(said)
+    ]
+    row, _ = rows_of(analyse(study_of(items)), "labels-support")
+    assert row["difference"].point == pytest.approx(4 / 9 - 1 / 10)
+    assert row["mean difference within runs"].point == pytest.approx(0)
+    assert row["mean difference within runs"].low < 0 < row["mean difference within runs"].high
+
+
+def test_runs_without_right_answers_to_both_are_no_part_of_the_mean():
+    items = [
+        Item("q1", "e1", "T", "single", "A", {"m": SUPPORT, "n": Said("B")}),
+        Item("q2", "e2", "G", "single", "A", {"m": Said(), "n": SUPPORT}),
+    ]
+    row, _ = rows_of(analyse(study_of(items)), "labels-support")
+    assert row["mean difference within runs"].point == 1
 
 
 def test_a_single_capability_has_no_others():

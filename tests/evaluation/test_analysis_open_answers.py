@@ -69,8 +69,8 @@ def test_credit_and_words_of_open_answers(found):
     one, other = rows_of(found, "open-answers")
     assert [one[name] for name in ("n", "answered")] == [4, 3]
     # 3, 8 and, each Han character being a word, 4.
-    assert [one["words, mean"], one["words, median"]] == ["5.0", "4"]
-    assert [other["words, mean"], other["words, median"]] == ["2.3", "2"]
+    assert [one["words, mean"].point, one["words, median"].point] == [5.0, 4]
+    assert [other["words, mean"].point, other["words, median"].point] == [7 / 3, 2]
     assert [one[name].point for name in ("full credit", "any credit")] == [0.5, 0.75]
     assert one["Raw (micro)"].point == pytest.approx(2.5 / 4)
     assert other["Verified (micro)"].point == pytest.approx((1 / 1.2 + 1 + 0 + 1) / 4)

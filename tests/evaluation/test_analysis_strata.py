@@ -109,4 +109,22 @@ def test_a_facet_with_too_many_strata_is_left_out_and_named():
     questions = {name: {"subcategory": name} for name in names}
     found = analyse(study_of(items, questions=questions, draws=5))
     assert "strata-subcategory" not in [table.name for table in found.tables]
-    assert any("subcategory" in note for note in found.notes)
+    assert f"Left out: subcategory, in {len(names)} strata, more than {MOST_STRATA}." in found.notes
+
+
+def test_facets_of_items_that_are_left_out_are_told_apart():
+    names = [f"q{n:02}" for n in range(MOST_STRATA + 1)]
+    items = [Item(name, "e1", "T", "single", "A", {"m": Said()}) for name in names]
+    questions = {name: {"facets": {"scene": name, "age": "adult"}} for name in names}
+    found = analyse(study_of(items, questions=questions, draws=5))
+    assert set(of_run(found, "strata-facets")) == {"age: adult"}
+    assert any("facet scene" in note for note in found.notes)
+
+
+def test_the_subcategories_of_eight_capabilities_are_few_enough():
+    items = [
+        Item(f"q{n:02}", "e1", "GWNTSAMR"[n % 8], "single", "A", {"m": Said()}) for n in range(40)
+    ]
+    questions = {one.id: {"subcategory": f"kind {n // 8}"} for n, one in enumerate(items)}
+    found = analyse(study_of(items, questions=questions, draws=5))
+    assert len(of_run(found, "strata-subcategory")) == 40

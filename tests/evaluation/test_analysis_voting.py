@@ -34,14 +34,14 @@ def test_the_published_counts_of_eight_models_on_72_items():
     large = [single(f"d{n:02}", "BBBBBBA-") for n in range(18)]
     nobody = [single(f"e{n:02}", "BBBBBCDD" if n < 3 else "BBBCCCDD") for n in range(6)]
     analysis = analyse(study_of([*won, *ties, *small, *large, *nobody]))
-    n, oracle, plurality, best, name, difference, anew = rows(analysis, "voting-accuracy")[
-        "T Timing"
-    ]
+    found = rows(analysis, "voting-accuracy")["T Timing"]
+    n, oracle, plurality, best, name, difference, anew, apart = found
     assert n == 72
     assert plurality.point == pytest.approx(41.5 / 72)
     assert [text(cell).split()[0] for cell in (plurality, oracle, best)] == ["57.6", "91.7", "66.7"]
     assert name == "m0"
     assert difference.point == anew.point == pytest.approx((41.5 - 48) / 72)
+    assert apart.point == best.point  # Far ahead without any episode.
     assert difference.low <= difference.point <= difference.high
     shared = {row[1]: (row[2], row[4]) for row in rows(analysis, "voting-shared")[7:]}
     assert all(row[0] == "T Timing" for row in rows(analysis, "voting-shared")[7:])
@@ -127,9 +127,20 @@ def test_who_cannot_vote_together_is_named():
         analyse(study_of([Item("q", "e", "G", "open", "t", {r: Said("t") for r in RUNS[:2]})]))
     with pytest.raises(ScoringError, match="differ in 1 items"):
         analyse(study_of([*items, single("q2", "AA")]))
-    unscored = Said("A", support=None)
-    with pytest.raises(ScoringError, match="unscored"):
-        analyse(study_of([Item("q", "e", "G", "single", "A", {"m0": unscored, "m1": Said()})]))
+    unjudged = Said("A", support=None)
+    said = {"m0": unjudged, "m1": Said()}
+    assert analyse(study_of([Item("q", "e", "G", "single", "A", said)])).tables
+
+
+def test_the_best_single_is_chosen_on_other_episodes_too():
+    # m0 is right on q1 and q2, m1 on q3 and q4: without the episode of an item that it has right,
+    # each has one and the other two. What is chosen on the others is wrong everywhere.
+    items = [single("q1", "AB"), single("q2", "AB"), single("q3", "BA"), single("q4", "BA")]
+    found = rows(analyse(study_of(items)), "voting-accuracy")
+    for place in ("All (macro)", "All (micro)", "T Timing"):
+        assert (found[place][3].point, found[place][7].point) == (0.5, 0)
+    alone = rows(analyse(study_of(items[:1])), "voting-accuracy")["T Timing"]
+    assert (alone[3].point, alone[7].point) == (1, None)
 
 
 def test_guessing_and_self_made_runs_do_not_vote():

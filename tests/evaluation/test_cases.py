@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,22 @@ def test_the_items_shown_are_those_on_which_credit_varies_most():
         Item("q3", "e1", "G", "single", "A", {"m": weak, "n": weak}),
         Item("q0", "e1", "G", "single", "A", {"m": Said("B"), "n": Said("A")}),
     ]
-    assert most_different(study_of(items).runs) == ["q0", "q1", "q2"]
+    names, rule = most_different(study_of(items).runs)
+    assert names == ["q0", "q1", "q2"]
+    assert "the runs' Verified credit varies most" in rule
+
+
+def test_runs_of_equal_verified_credit_are_told_apart_by_their_answers():
+    # v is 0 where nothing is explained, and unknown where nobody judged.
+    blank, unjudged = Said("A", c=0), Said("A", support=None)
+    items = [
+        Item("q1", "e1", "G", "single", "A", {"m": blank, "n": Said("B")}),
+        Item("q2", "e1", "G", "single", "A", {"m": unjudged, "n": Said("B")}),
+        Item("q3", "e1", "G", "single", "A", {"m": blank, "n": blank}),
+    ]
+    names, rule = most_different(study_of(items).runs)
+    assert names == ["q1", "q2"]
+    assert "the runs' answer credit varies most" in rule
 
 
 def test_runs_that_never_differ_need_items_by_name():
@@ -82,6 +98,14 @@ def test_hostile_text_stays_text(held, tmp_path):
     assert "unsafe-inline" not in policy
 
 
+def test_the_name_of_a_run_cannot_turn_the_line(held, tmp_path):
+    release, runs = held
+    turned = [replace(run, name=f"a\u202e{place}\x1b") for place, run in enumerate(runs)]
+    text = page_of((release, turned), tmp_path, items=["q0000"])
+    heads = re.findall(r"<h3><bdi>(.*?)</bdi></h3>", text)
+    assert heads == [f"a {place} " for place in range(len(runs))]
+
+
 def test_windows_are_cut_once_and_named_by_their_content(tmp_path):
     clips = tmp_path / "clips"
     clips.mkdir()
@@ -101,6 +125,9 @@ def test_windows_are_cut_once_and_named_by_their_content(tmp_path):
     assert text == page_of(held, out, **how)
     assert cuts == [(clip, 0.0, 20.0)]
     (window,) = (out / "media").iterdir()
+    window.write_bytes(b"")
+    page_of(held, out, **how)
+    assert (len(cuts), window.read_bytes()) == (2, b"window")
     assert text.count(f'src="media/{window.name}"') == 2
     assert re.fullmatch(r"[0-9a-f]{16}\.mp4", window.name)
 
@@ -130,3 +157,25 @@ def test_the_verb_writes_the_page_and_says_what_it_lacks(tmp_path):
     assert result.exit_code == 0, result.output
     assert "no clip of e0000" in result.output
     assert "scene 1?" in (out / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["cases"],
+        ["report"],
+        ["score"],
+        ["judges"],
+        ["compare"],
+        ["plan-power"],
+        ["analyse", "retention"],
+        ["judge", "--model", "j"],
+        ["errors", "--model", "j"],
+        ["people", "open", "endorse", "--people", "ada", "--judge", "j"],
+    ],
+)
+def test_a_run_folder_is_named_once(tmp_path, command):
+    folders = [str(tmp_path / "run"), str(tmp_path / "other" / ".." / "run")]
+    result = CliRunner().invoke(app, [*command, *folders], env={"COLUMNS": "500"})
+    assert result.exit_code == 2, result.output
+    assert "is named twice" in result.output

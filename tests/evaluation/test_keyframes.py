@@ -11,15 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.embedding import open_embedder
+from evaluation.embedding import Embedder, open_embedder
 from evaluation.footage import frame_times
 from evaluation.inputs import FrameSource, InputPolicy, Keyframes, make_policy
 from evaluation.keyframes import cosine, select_frames
 from evaluation.manifest import read_manifest
 from evaluation.runs import Plan, evaluations
 from psychemme.clients.cards import Cards, ImageLimits, ModelCard, generic_card, load_cards
+from psychemme.clients.openai_embeddings import read_embeddings
+from psychemme.clients.protocol import MediaPart
 from psychemme.config import load_settings
 from psychemme.errors import ConfigError, EndpointError, RunError
+from psychemme.media.vectors import keep_vectors, kept_vectors
 from psychemme.release.read import read_release
 from tests.support.model_server import ModelServer
 from tests.support.releases import make_release
@@ -244,3 +247,62 @@ async def test_the_embedding_models_own_address_comes_first(tmp_path, monkeypatc
             assert await embedder.client.embed([{"text": "x"}]) == [[2.0, 0.0]]
     async with open_embedder(InputPolicy(), cards, settings, tmp_path) as embedder:
         assert embedder is None
+
+
+@pytest.mark.parametrize(
+    "embed",
+    [
+        lambda one: [1.0, 2.0] if "text" in one else [1.0],
+        lambda one: [0.0, 0.0],
+        lambda one: [1e300, 1.0],
+        lambda one: [1e-60, 0.0],
+    ],
+)
+async def test_what_cannot_be_compared_is_not_kept(release, embed):
+    with ModelServer(embed=embed) as server:
+        async with opened(release, server) as evaluation:
+            with pytest.raises(EndpointError, match=r"different lengths|all zero or too large"):
+                await evaluation.finish()
+    with ModelServer(embed=Space()) as server:
+        async with opened(release, server, "resume") as evaluation:
+            assert (await evaluation.finish()).settled == 4
+
+
+class Client:
+    model = "clip"
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    async def embed(self, inputs):
+        return [[1.0] * self.size for _ in inputs]
+
+
+async def test_kept_vectors_of_another_model_are_named(tmp_path):
+    def pictures(*names: str):
+        return [MediaPart("image", "image/jpeg", name * 64, SAMPLE, 0.0) for name in names]
+
+    two, three = (Embedder(Client(size), tmp_path / "kept") for size in (2, 3))
+    await two.likeness("q", pictures("a", "b"))
+    for question in ("q", "another"):
+        with pytest.raises(EndpointError, match="different lengths") as raised:
+            await three.likeness(question, pictures("a", "c"))
+        assert str(tmp_path / "kept") in raised.value.action
+    # Nothing of the other model was kept.
+    assert (await two.likeness("q", pictures("a", "c"))).tolist() == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize("bad", [[0.0, 0.0], [1e39, 1.0], [float("nan"), 1.0], [1.0]])
+def test_a_batch_is_kept_whole_or_not_at_all(tmp_path, bad):
+    keys = ["a" * 64, "b" * 64]
+    with pytest.raises(EndpointError, match=r"m gives vectors") as raised:
+        keep_vectors(tmp_path, "m", dict(zip(keys, [[1.0, 2.0], bad], strict=True)), {})
+    assert str(tmp_path) in raised.value.action
+    assert kept_vectors(tmp_path, keys) == {}
+
+
+def test_an_index_that_stands_twice_is_no_order():
+    rows = [{"index": 1, "embedding": [1.0]}, {"index": 1, "embedding": [2.0]}]
+    assert read_embeddings(json.dumps({"data": rows}), 2) is None
+    rows[0]["index"] = 2
+    assert read_embeddings(json.dumps({"data": rows}), 2) == [[2.0], [1.0]]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,10 +13,13 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from typer.testing import CliRunner
 
+from evaluation.analyses.humans import analyse as analyse_humans
+from evaluation.analyses.values import Study
 from evaluation.error_categories import scheme
 from evaluation.judging import judging
 from evaluation.manifest import read_manifest
-from evaluation.people.files import read_people
+from evaluation.people.exporting import export_rows, standings
+from evaluation.people.files import read_people, refuse_unproposed
 from evaluation.people.importing import GIVEN, import_baseline
 from evaluation.people.opening import (
     baseline_tasks,
@@ -24,10 +28,13 @@ from evaluation.people.opening import (
     label_tasks,
     open_study,
 )
-from evaluation.people.rows import LEVELS, Decision, Kind
+from evaluation.people.rows import LEVELS, Decision, Draw, ErrorsRow, Kind
 from evaluation.people.sampling import draw_items
 from evaluation.people.store import Elsewhere, Finished, PeopleStore
 from evaluation.people.study import FILE_NAME, PeopleStudy, read_study
+from evaluation.report.analyses import make_study
+from evaluation.report.items import item_details
+from evaluation.report.runs import read_runs
 from evaluation.score import refuse_unscored, score_folder
 from evaluation.scoring import ScoringError
 from psychemme.cli import compare  # noqa: F401
@@ -40,7 +47,7 @@ from psychemme.media.blobs import sha256_file
 from psychemme.vocabulary import Capability, Format
 from tests.support.judges import evaluated_run, have_judged, honest
 from tests.support.model_server import ModelServer
-from tests.support.people import PEOPLE, error_labels, study_at, tasks_of
+from tests.support.people import ADDRESS, PEOPLE, error_labels, study_at, tasks_of
 from tests.support.releases import make_release, question
 from tests.support.report_runs import release_of, report_run, runs_of
 from tests.support.review_pages import draw_footage
@@ -144,6 +151,15 @@ def test_cases_are_spread_over_capabilities_and_labels(release):
     assert {t.words.model for t in tasks} > {"ardent-9b"}
 
 
+def test_cases_can_be_drawn_as_they_come(release):
+    every = label_tasks(release, runs_of(release), 10_000, 1)
+    drawn = label_tasks(release, runs_of(release), 40, 1, Draw.RANDOM)
+    assert len(drawn) == 40
+    assert {task.model_dump_json() for task in drawn} < {task.model_dump_json() for task in every}
+    assert drawn != label_tasks(release, runs_of(release), 40, 2, Draw.RANDOM)
+    assert drawn != label_tasks(release, runs_of(release), 40, 1)
+
+
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.3])
 def test_planted_decisions_are_as_many_as_said_and_far_from_the_judges_own(release, share):
     tasks = endorse_tasks(release, runs_of(release), 50, 3, share)
@@ -199,11 +215,33 @@ def test_a_study_is_pinned_as_it_was_opened(tmp_path, release):
         study_at(tmp_path / "s", Kind.LABEL, release)
 
 
-@pytest.mark.parametrize("names", [[], ["ada", "ada"], ["../ada"], ["a b"], ["\x1b[31m"]])
+@pytest.mark.parametrize(
+    "names", [[], ["ada", "ada"], ["Ada", "ada"], ["../ada"], ["a b"], ["\x1b[31m"], ["zoë"]]
+)
 def test_names_that_are_none_are_refused(tmp_path, release, names):
+    tasks = baseline_tasks(release, 3, 1)
     with pytest.raises(ConfigError):
-        open_study(tmp_path / "s", Kind.BASELINE, release, baseline_tasks(release, 3, 1), names, 1)
+        open_study(tmp_path / "s", Kind.BASELINE, release, tasks, names, 1, address=ADDRESS)
     assert not (tmp_path / "s").exists()
+
+
+def test_a_study_can_be_read_by_its_owner_alone(tmp_path, release):
+    study_at(tmp_path / "s", Kind.BASELINE, release, film=None)
+    with PeopleStore(tmp_path / "s") as store:
+        store.keep("ada", 0, {"cannot_answer": True}, 1.0, 0)
+        made = [tmp_path / "s", *(tmp_path / "s").iterdir()]
+        assert {path.name for path in made} > {"study.json", "people.db", "people.db-wal"}
+        export_rows(tmp_path / "s", tmp_path / "out.jsonl")
+        for path in (*made, tmp_path / "out.jsonl"):
+            assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_what_a_kill_left_half_made_goes_with_the_next_opening(tmp_path, release):
+    (tmp_path / "s" / "media" / ".part-x").mkdir(parents=True)
+    (tmp_path / "s" / "media" / ".part-x" / "part.mp4").touch()
+    (tmp_path / "s" / ".part-0").touch()
+    study_at(tmp_path / "s", Kind.LABEL, release, film=None)
+    assert list((tmp_path / "s").rglob(".part-*")) == []
 
 
 def test_newer_studies_are_refused_by_name(tmp_path):
@@ -212,6 +250,53 @@ def test_newer_studies_are_refused_by_name(tmp_path):
         read_study(tmp_path)
     with pytest.raises(RunError, match="is no study"):
         read_study(tmp_path / "none")
+
+
+@pytest.fixture
+def answered(tmp_path, release):
+    """A study with one answer."""
+    study_at(tmp_path / "s", Kind.BASELINE, release)
+    with PeopleStore(tmp_path / "s") as store:
+        store.keep("ada", 0, {"cannot_answer": True}, 1.0, 0)
+    return tmp_path / "s"
+
+
+def test_rows_say_what_release_they_are_about(tmp_path, release, answered):
+    export_rows(answered, tmp_path / "out.jsonl")
+    (row,) = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    facts = release.manifest
+    about = {"name": facts.name, "version": facts.version, "checksum": release.checksum}
+    assert row["release"] == about
+    other = release_of(tmp_path / "other", 12)
+    assert row["item_id"] in other.questions
+    with pytest.raises(ScoringError, match=r"out\.jsonl:1: the row is about .* with checksum"):
+        read_people([tmp_path / "out.jsonl"], other)
+
+
+def test_an_export_replaces_an_export_and_nothing_else(tmp_path, answered):
+    target = tmp_path / "out.jsonl"
+    export_rows(answered, target)
+    export_rows(answered, target)
+    inside = tmp_path / "link"
+    inside.symlink_to(answered / "out.jsonl")
+    kept = tmp_path / "kept.txt"
+    kept.write_text("words")
+    for other in (answered / "study.json", inside, kept, tmp_path):
+        with pytest.raises(RunError, match="--out"):
+            export_rows(answered, other)
+    assert kept.read_text() == "words"
+    assert read_study(answered).kind is Kind.BASELINE
+
+
+def test_a_study_that_cannot_be_written_is_read(tmp_path, answered, monkeypatch):
+    monkeypatch.setattr("evaluation.store.os.access", lambda *_: False)
+    assert standings(answered)["ada"].done == 1
+    assert export_rows(answered, tmp_path / "out.jsonl")["ada"].total == 6
+    with pytest.raises(RunError, match=r"people\.db cannot be written"):
+        PeopleStore(answered)
+    (answered / "people.db").write_bytes(b"no database" * 200)
+    with pytest.raises(RunError, match=r"people\.db cannot be used"):
+        standings(answered)
 
 
 # Files
@@ -249,6 +334,16 @@ def test_rows_of_every_kind_are_read(tmp_path, release):
         (ENDORSE | {"shown": "great"}, "`shown` 'great' is no evidence_support"),
         (ENDORSE | {"planted": "no"}, "planted"),
         (ERRORS | {"category": 3}, "category"),
+        (ERRORS | {"category": "zzz"}, "'zzz' is no category"),
+        (ERRORS | {"proposed": "zzz"}, "'zzz' is no category"),
+        (ENDORSE | {"decision": "answer_credit", "shown": 1}, "choice item with a credit"),
+        (ROW | {"release": {"name": "r", "version": "1", "checksum": "f" * 64}}, "checksum ffff"),
+        (ROW | {"release": {"name": "r"}}, "version"),
+        (ROW | {"item_id": "q0002", "answer": None, "cannot_answer": True, "credit": 1}, "credit"),
+        (ROW | {"annotator": "FIRST"}, "'FIRST' and 'first' are alike"),
+        *((ROW | {"annotator": name}, "annotator") for name in (" ", "..", "ad\u202ea", "a\nb")),
+        (LABEL | {"expert": ".."}, "expert"),
+        (ERRORS | {"person": "\u2067a"}, "person"),
     ],
 )
 def test_faults_name_file_and_line(tmp_path, release, row, fault):
@@ -265,6 +360,43 @@ def test_files_that_are_none_are_refused(tmp_path, release, content):
     path.write_bytes(content.encode(errors="surrogateescape"))
     with pytest.raises(ScoringError, match=r"f\.jsonl"):
         read_people([path], release)
+
+
+def test_names_are_read_without_the_blanks_around_them(tmp_path, release):
+    path = tmp_path / "f.jsonl"
+    path.write_text(json.dumps(ROW | {"annotator": " ada\t"}), encoding="utf-8-sig")
+    assert read_people([path], release).baseline[0].annotator == "ada"
+    with pytest.raises(ScoringError, match=r"f\.jsonl:2: annotator 'ada'.* stands twice"):
+        read_people([write(path, ROW, ROW | {"annotator": "ada "})], release)
+
+
+@pytest.mark.parametrize(
+    ("changed", "fault"),
+    [({"model": "zzz"}, "of no run"), ({"proposed": "norm"}, "'norm', which nobody proposed")],
+)
+def test_people_saw_failures_of_these_runs_as_they_were_sorted(changed, fault):
+    row = ErrorsRow.model_validate(ERRORS)
+    known = [("m", "full")], {("m", "full", "q0000"): {"temporal"}}
+    refuse_unproposed([row], *known)
+    with pytest.raises(ScoringError, match=fault):
+        refuse_unproposed([row.model_copy(update=changed)], *known)
+
+
+def test_a_report_refuses_what_people_said_of_runs_that_it_lacks(tmp_path, release):
+    path = write(tmp_path / "f.jsonl", ERRORS | {"model": "zzz"})
+    with pytest.raises(ScoringError, match="model 'zzz', condition 'full' is of no run"):
+        make_study(release, runs_of(release), [path])
+
+
+def test_open_answers_have_a_credit_all_or_none(tmp_path, release):
+    names = [name for name, row in release.questions.items() if not row.options][:3]
+    first, second, third = (ROW | {"item_id": name, "answer": "text"} for name in names)
+    other = third | {"annotator": "ben"}
+    silent = third | {"answer": None, "cannot_answer": True}
+    path = write(tmp_path / "f.jsonl", first | {"credit": 0.5}, silent, other)
+    assert len(read_people([path], release).baseline) == 3
+    with pytest.raises(ScoringError, match=r"f\.jsonl:2: only some open answers of 'ada'"):
+        read_people([write(path, first | {"credit": 0.5}, second)], release)
 
 
 def test_nobody_says_the_same_twice_even_in_two_files(tmp_path, release):
@@ -315,8 +447,9 @@ def test_annotators_become_runs_that_are_scored_and_compared(tmp_path, release):
     assert scored[0].failures == {}
     compared = CliRunner().invoke(verbs, ["compare", *map(str, folders)], catch_exceptions=False)
     assert "human ben" in compared.stdout
-    with pytest.raises(RunError, match="--fresh"):
+    with pytest.raises(RunError, match="--fresh") as refused:
         import_baseline([path], release, tmp_path / "runs")
+    assert "--resume" not in str(refused.value)
     again = import_baseline([path], release, tmp_path / "runs", is_fresh=True)
     assert [one.name[-2:] for one in again] == ["-2", "-2"]
 
@@ -353,13 +486,29 @@ def test_what_an_annotator_left_out_is_unscored_never_wrong(tmp_path, release):
     left = next(n for n, q in release.questions.items() if q.options)
     rows = [*answers(release, "ada"), *answers(release, "ben", without=[left])]
     path = write(tmp_path / "f.jsonl", *credited(release, rows, 1))
-    ada, ben = (
-        score_folder(f, judge=GIVEN) for f in import_baseline([path], release, tmp_path / "r")
-    )
+    folders = import_baseline([path], release, tmp_path / "r")
+    ada, ben = (score_folder(folder, judge=GIVEN) for folder in folders)
+    _, runs = read_runs(folders, load_cards(tmp_path), judge=GIVEN)
+    with pytest.raises(ScoringError, match=r"human ben.*import again with --fresh, or leave"):
+        analyse_humans(Study(release, tuple(runs), draws=10))
     assert len(ada.items) == len(ben.items)
     assert ben.unscored == {"api_error": 1}
     with pytest.raises(ScoringError, match="1 of"):
         refuse_unscored([ben])
+
+
+def test_a_report_shows_peoples_own_words_to_nobody_else(tmp_path, release):
+    words = "my very own words"
+    ada = credited(release, answers(release, "ada"), 1)
+    ada = [row | ({"answer": words} if "credit" in row else {}) for row in ada]
+    folders = import_baseline([write(tmp_path / "f.jsonl", *ada)], release, tmp_path / "r")
+    _, runs = read_runs(folders, load_cards(tmp_path))
+    public, private = (item_details(release, runs, sorted(release.questions), p) for p in (0, 1))
+    assert words not in json.dumps(public)
+    assert words in json.dumps(private)
+    assert {one["responses"][0]["sent"] for one in public} == {None}
+    # What was chosen is a figure, and none of a person's words.
+    assert "A" in [one["responses"][0]["answer"] for one in public if one["options"]]
 
 
 def test_names_that_would_share_a_folder_are_refused(tmp_path, release):
@@ -372,20 +521,31 @@ def test_names_that_would_share_a_folder_are_refused(tmp_path, release):
 # The verbs
 
 
-def test_a_baseline_is_opened_served_and_read_by_the_command_line(tmp_path):
+def test_a_baseline_is_opened_served_and_read_by_the_command_line(tmp_path, monkeypatch):
     draw_footage(clip := tmp_path / "clip.mp4", 20)
     root = make_release(tmp_path / "r", 6, clip="clip.mp4", sha256=sha256_file(clip))
     run = CliRunner().invoke
     study, target = str(tmp_path / "study"), str(tmp_path / "out.jsonl")
     named = ["open", "baseline", str(root), "--people", ",".join(PEOPLE)]
-    asked = [*named, "--out", study, "--items", "3"]
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        address = "http://127.0.0.1:{1}".format(*found.getsockname())
+    asked = [*named, "--out", study, "--items", "3", "--address", address]
     with pytest.raises(MediaError):
-        run(app, [*asked, "--media", str(tmp_path / "study")], catch_exceptions=False)
+        run(app, [*asked, "--media", str(tmp_path / "r")], catch_exceptions=False)
+    assert not (tmp_path / "study").exists()
     opened = run(app, [*asked, "--media", str(tmp_path)], catch_exceptions=False)
     assert opened.exit_code == 0, opened.output
     links = [line for line in opened.stdout.splitlines() if "/enter/" in line]
     assert len(links) == 2
+    assert f"offers the pages at {address}." in opened.output
+    served = []
+    monkeypatch.setattr("psychemme.pages.serving.serve_app", lambda *given: served.append(given))
+    assert "begin with" not in run(app, ["serve", study], catch_exceptions=False).output
+    elsewhere = run(app, ["serve", study, "--port", "0"], catch_exceptions=False).output
+    assert f"Links that begin with {address} begin with http://127.0.0.1:" in elsewhere
+    assert next(door.address for _, door, _ in served) == address
     films = list((tmp_path / "study" / "media").iterdir())
+    assert all(p.stat().st_mode & 0o077 == 0 for p in (tmp_path / "study").rglob("*"))
     # Both episodes are the same window of the same clip.
     assert len(films) == 1
     assert len(read_study(tmp_path / "study").films) == 2
@@ -393,7 +553,7 @@ def test_a_baseline_is_opened_served_and_read_by_the_command_line(tmp_path):
     assert json.loads(shown.stdout)["people"]["ada"]["total"] == 3
     assert "ada" in run(app, ["status", study], catch_exceptions=False).stdout
     renewed = run(app, ["invite", study, "ada"], catch_exceptions=False).stdout
-    assert renewed.startswith("ada: http://127.0.0.1:8766/enter/")
+    assert renewed.startswith(f"ada: {address}/enter/")
     assert renewed.strip() not in links
     with pytest.raises(RunError, match="Nobody has answered"):
         run(app, ["export", study, "--out", target], catch_exceptions=False)
@@ -410,12 +570,15 @@ def test_a_review_of_a_judge_is_opened_from_its_run(tmp_path):
     asyncio.run(have_judged(folder, honest, "one"))
     asyncio.run(have_judged(folder, honest, "two"))
     lines = (folder / "responses.jsonl").read_text().splitlines()
+    unsorted = ["open", "errors", str(folder), "--people", "ada", "--out", str(tmp_path / "none")]
+    with pytest.raises(RunError, match="Run `psychemme errors`"):
+        CliRunner().invoke(app, unsorted, catch_exceptions=False)
     known = {"classifier": "c", "scheme": scheme().label, "category": "norm"}
     who = [{k: json.loads(line)[k] for k in ("item_id", "model", "condition")} for line in lines]
     write(folder / "errors.jsonl", *(one | known for one in who))
     run = CliRunner().invoke
     for kind, more in (
-        ("label", ["--judge", "one"]),
+        ("label", ["--judge", "one", "--draw", "random"]),
         ("endorse", ["--judge", "two", "--planted", "0.2"]),
         ("errors", []),
     ):
@@ -424,6 +587,7 @@ def test_a_review_of_a_judge_is_opened_from_its_run(tmp_path):
         run(app, [*words, "--cases", "8"], catch_exceptions=False)
         found = read_study(study)
         assert (found.kind, len(found.tasks), found.films) == (kind, 8, ())
+        assert found.draw == ("random" if kind == "label" else "even")
         assert {task.judge for task in found.tasks} == {more[1] if more else None}
         assert [c.id for c in found.categories] == ([*scheme().ids] if kind == "errors" else [])
 

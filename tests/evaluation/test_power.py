@@ -68,6 +68,15 @@ def test_the_spread_by_hand() -> None:
     assert spread_of([[1], [0, 1, 0]]).per_episode == 2.5
 
 
+def test_episodes_of_unequal_sizes() -> None:
+    # 100 episodes of 1 item and 10 of 10: an item's own episode holds (100 + 1000) / 200 = 5.5,
+    # an episode 200 / 110 items. 7.849 * (0.4 - 0.01) / 0.01 * (1 + 4.5 * 0.3) = 719.4.
+    spread = assumed_spread([1] * 100 + [10] * 10, sd_of_discordance(0.4, 0.1), 0.3)
+    need = plan(spread, 0.1)
+    assert (spread.per_episode, need.items, need.episodes) == (5.5, 720, 396)
+    assert plan(spread, 0.1, per_episode=5.5).episodes == 131
+
+
 def test_what_cannot_be_known_is_none() -> None:
     nothing = spread_of([])
     assert (nothing.items, nothing.sd, plan(nothing, 0.05).items) == (0, None, None)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.report.analyses import make_study, sections
 from evaluation.report.page import write_report
 from evaluation.report.runs import ReportRun, read_files
 from evaluation.scoring import ScoringError
@@ -125,3 +126,92 @@ def test_the_method_claims_only_what_files_say(release: Release, tmp_path: Path)
     for claimed in ("1 frame a second", "Decoding", "no media", "512 px"):
         assert claimed not in method
     assert "not recorded" in method
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["m ", " m", "m  n", "m\u200b", "m\u202e", "m\u00a0n", "m\ufe0f", "m\u3164", "m\n", "m\x1b[0m"],
+)
+@pytest.mark.parametrize("key", ["model", "condition", "judge"])
+def test_names_that_look_like_others_are_refused(
+    release: Release, tmp_path: Path, name: str, key: str
+) -> None:
+    run = report_run(release, "m", 0.6)
+    lines, labels = response_lines(run), judgement_lines(run)
+    (labels if key == "judge" else lines)[1][key] = name
+    with pytest.raises(ScoringError, match=r"jsonl:2: the name .* show nothing"):
+        of_files(tmp_path, release, lines, labels)
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ('{"item_id": "q0000", "model": "\\ud800", "condition": "full", "raw": ""}', "surrogate"),
+        ('{"item_id": "q0000", "model": "m", "model": "n", "condition": "full"}', "stands twice"),
+        ('{"item_id": "q0000", "model": "m", "condition": "full", "answer": NaN}', "not a finite"),
+    ],
+)
+def test_a_line_is_read_in_one_way_only(
+    release: Release, tmp_path: Path, line: str, fault: str
+) -> None:
+    (tmp_path / "r.jsonl").write_text(f"{line}\n")
+    with pytest.raises(ScoringError, match=rf"r.jsonl:1 is not JSON: .*{fault}"):
+        read_files(release.root, tmp_path / "r.jsonl", None, load_cards())
+
+
+def test_a_byte_order_mark_is_no_fault(release: Release, tmp_path: Path) -> None:
+    made = report_run(release, "m", 0.6)
+    files = [
+        write(tmp_path / "r.jsonl", response_lines(made)),
+        write(tmp_path / "j.jsonl", judgement_lines(made)),
+    ]
+    for path in files:
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    _, (run,) = read_files(release.root, *files, load_cards())
+    assert run.scored.items == made.scored.items
+
+
+def test_judges_with_and_without_a_name_are_told(release: Release, tmp_path: Path) -> None:
+    run = report_run(release, "m", 0.6)
+    labels = [*judgement_lines(run), *judgement_lines(run, "")]
+    with pytest.raises(ConfigError, match=r"judged by a judge without a name, judge-27b\."):
+        of_files(tmp_path, release, response_lines(run), labels)
+    (found,) = of_files(tmp_path, release, response_lines(run), labels, judge="")
+    assert found.scored.items == run.scored.items
+
+
+def test_analyses_of_files_say_what_is_missing_and_voting_needs_no_judge(
+    release: Release, tmp_path: Path
+) -> None:
+    made = [report_run(release, name, 0.6) for name in ("m", "n")]
+    lines = [line for run in made for line in response_lines(run)]
+    judged = of_files(
+        tmp_path, release, lines, [line for run in made for line in judgement_lines(run)]
+    )
+    runs = of_files(tmp_path, release, lines, [])
+    bare, whole = (
+        {one.name: one for one in sections(make_study(release, found, draws=20))}
+        for found in (runs, judged)
+    )
+    unjudged = sum(not item.scored for item in runs[0].scored.items)
+    assert bare["retention"].left_out
+    assert bare["retention"].why == (
+        f"m (full): {unjudged} of 48 items are unscored (not_judged {unjudged}). "
+        "Add the lines that are missing to --responses and --judgements."
+    )
+    assert not bare["modality"].left_out
+    assert bare["voting"].analysis == whole["voting"].analysis
+
+
+def test_a_section_lists_the_runs_that_took_part(release: Release, tmp_path: Path) -> None:
+    made = [report_run(release, name, 0.6) for name in ("m", "n")]
+    lines = [line for run in made for line in response_lines(run)]
+    lines += response_lines(made[0], "asr-only")
+    labels = [line for run in made for line in judgement_lines(run)]
+    labels += [line | {"condition": "asr-only"} for line in judgement_lines(made[0])]
+    runs = of_files(tmp_path, release, lines, labels)
+    found = {one.name: one for one in sections(make_study(release, runs, draws=20))}
+    taken = {name: [run.name for run in one.runs] for name, one in found.items()}
+    assert taken["modality"] == ["m (asr-only)", "m (full)"]
+    assert taken["retention"] == ["m (full)", "n (full)"]
+    assert set(found["modality"].analysis.runs) == set(taken["modality"])

@@ -1,6 +1,7 @@
 """The full report: each analysis over its runs, those that do not apply, and one safe page."""
 
 import base64
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,8 @@ from evaluation.analyses.values import Analysis, Drawing, NotApplicable, Study
 from evaluation.inputs import InputPolicy
 from evaluation.report import analyses as parts
 from evaluation.report.analyses import make_study, of_one_condition, runs_for, sections
-from evaluation.report.cohorts import make_cohorts
-from evaluation.report.formats import Table
+from evaluation.report.cohorts import Shown, make_cohorts
+from evaluation.report.formats import Number, Table, as_csv, text
 from evaluation.report.page import write_report
 from evaluation.report.runs import ReportRun, notes_of
 from evaluation.scoring import ScoringError
@@ -92,7 +93,8 @@ def test_each_analysis_is_a_section_or_has_a_reason(page: Path) -> None:
     assert '<a href="#analysis-tiny">Tiny</a>' in said
     assert 'href="#analyses"' in said
     assert "One observation is a run. Rates are over runs." in said
-    assert "Not applicable to these runs: 2" in said
+    assert "Not applicable to these runs: 1" in said
+    assert "Left out, for something is missing: 1" in said
     assert "here. Bring some." in said
     assert "m and n differ in 3 items. Analyse them apart." in said
     assert "Many (50 rows)</summary>" in said
@@ -140,11 +142,62 @@ def test_analyses_of_one_condition_take_the_models_that_share_it(release: Releas
     assert of_one_condition(every) == tuple(models)
     assert runs_for("voting", every) == tuple(models)
     assert runs_for("humans", every) == (*models, ada)
-    assert runs_for("history", every) == tuple(every)
+    assert runs_for("history", every) == (*ablated, memory, mine, guess, *models)
     # A tie of conditions goes to full; baselines and the maker are better than nothing.
     assert of_one_condition([ablated[0], models[0]]) == (models[0],)
     assert of_one_condition([mine, guess, ada]) == (mine, guess)
     assert of_one_condition([ada]) == ()
+
+
+def test_annotators_in_a_file_are_runs_unless_they_are_there(release: Release, tmp_path) -> None:
+    name = next(iter(release.questions))
+    path = tmp_path / "people.jsonl"
+    row = {"annotator": "ada", "item_id": name, "answer": None, "cannot_answer": True}
+    path.write_text(json.dumps(row | {"is_reviewer": False}))
+    run = report_run(release, "a", 0.6)
+    study = make_study(release, [run], [path])
+    assert [one.name for one in study.runs] == ["a (full)", "human ada (full)"]
+    ada = person(report_run(release, "human ada", 0.9))
+    assert make_study(release, [run, ada], [path]).runs == (run, ada)
+    assert runs_for("modality", study.runs) == runs_for("retention", study.runs) == (run,)
+
+
+def test_tables_say_which_intervals_promise_too_much(monkeypatch) -> None:
+    cells = [
+        Shown(point=0.5, low=0.4, high=0.6, episodes=20),
+        Shown(point=0.5, low=0.4, high=0.6, episodes=19),
+        Number(point=1.0, low=1.0, high=1.0, episodes=3),
+        Shown(point=0.5),
+    ]
+    table = Table(name="t", title="T", columns=("a", *"bcde"), rows=(("r", *cells),), note="Note.")
+    plain_ = tiny(Study(release=None, runs=()))  # type: ignore[arg-type]
+    made = plain_.model_copy(update={"tables": (table, plain_.tables[0])})
+    monkeypatch.setattr(parts, "find", lambda _name: lambda _study: made)
+    found = parts.analysed("tiny", Study(release=None, runs=()))  # type: ignore[arg-type]
+    assert found.tables[0].note == (
+        "Note. 2 of 3 intervals rest on fewer than 20 episodes and are too narrow. "
+        "1 of 3 intervals have no width: all draws agree, which is no certainty."
+    )
+    assert found.tables[1].note == plain_.tables[0].note
+    assert sum(note.startswith("Exploratory") for note in found.notes) == 1
+
+
+def test_numbers_are_no_percents_and_csv_has_their_digits() -> None:
+    cells = (Number(point=-0.123456789012, low=-1 / 3, high=0.5, excluded=0.06), 0.1234567890123)
+    table = Table(
+        name="t",
+        title="T",
+        columns=("a", "alpha", "p", "mean", "share"),
+        rows=(("r", *cells, Number(point=2.25, decimals=1), Shown(point=1 / 3)),),
+    )
+    assert [text(cell) for cell in table.rows[0][1:4:2]] == ["−0.12 [−0.33, 0.50]†", "2.2"]
+    assert text(Number()) == "–"
+    assert text(Number(point=-0.001)) == "0.00"
+    head, row = as_csv(table).splitlines()
+    assert head.startswith("a,alpha,alpha low,alpha high,alpha excluded,p,mean,mean low")
+    assert row == (
+        "r,-0.123456789012,-0.333333333333,0.5,0.06,0.123456789012,2.25,,,0,33.3333333333,,,0"
+    )
 
 
 def test_a_condition_of_another_tool_is_compared_with_none(release: Release) -> None:
@@ -159,7 +212,7 @@ def test_people_are_marked_and_unranked(release: Release) -> None:
     ada = person(report_run(release, "human ada", 0.9))
     assert notes_of(ada.manifest, release, None, load_cards()) == ("human, unranked",)
     (cohort,) = make_cohorts([ada, report_run(release, "m", 0.6)], DRAWS)
-    assert cohort.ranked == 1
+    assert cohort.ranked == {"full": 1}
     assert {row.run.name: bool(row.ranks) for row in cohort.rows} == {
         "human ada (full)": False,
         "m (full)": True,

@@ -128,6 +128,32 @@ def test_the_same_runs_give_the_same_bytes(release: Release, pages: dict, tmp_pa
         assert (tmp_path / path.relative_to(first)).read_bytes() == path.read_bytes()
 
 
+def test_a_report_removes_what_an_earlier_one_wrote_and_nothing_else(
+    release: Release, tmp_path: Path
+) -> None:
+    write_report(release, runs_of(release), tmp_path, draws=DRAWS)
+    page, tables = tmp_path / "index.html", tmp_path / "tables"
+    assert (tables / "differences.csv").exists()
+    for name in ("mine.csv", "Notes.md"):
+        (tables / name).write_text("mine")
+    outside = tmp_path / "outside.csv"
+    outside.write_text("mine")
+    listed = 'name="psychemme-files" content="'
+    page.write_text(page.read_text().replace(listed, f"{listed}tables/../outside.csv "))
+    write_report(release, runs_of(release)[:1], tmp_path, draws=DRAWS)
+    assert not (tables / "differences.csv").exists()
+    assert (tables / "leaderboard.csv").exists()
+    assert [p.read_text() for p in (tables / "mine.csv", tables / "Notes.md", outside)] == [
+        "mine"
+    ] * 3
+
+
+def test_symbols_are_told_where_they_are_used(pages: dict) -> None:
+    losses = pages["public"].read_text().split('id="losses-1"')[1].split("</section>")[0]
+    for symbol in ("a: answer credit", "c: 1 with", "ẽ and l̃: the weights", "v = a c ẽ l̃"):
+        assert symbol in losses
+
+
 def test_the_leaderboard_agrees_with_the_json_of_score(release: Release, tmp_path: Path) -> None:
     runs = [report_run(release, name, 0.6) for name in ("a", "b")]
     page = write_report(release, runs, tmp_path)
@@ -138,12 +164,12 @@ def test_the_leaderboard_agrees_with_the_json_of_score(release: Release, tmp_pat
         assert int(row["failed"]) == sum(shown["failures"].values())
         for column, measure in (("Raw", "raw"), ("Verified", "verified")):
             ends = [shown[measure], *shown[f"{measure}_ci"]]
-            assert [row[f"{column}{end}"] for end in ("", " low", " high")] == [
-                f"{end:.4f}" for end in ends
-            ]
+            assert [float(row[f"{column}{end}"]) for end in ("", " low", " high")] == (
+                pytest.approx(ends)
+            )
         by_capability = {r["run"]: r for r in rows_of(page, "capabilities-raw")}[one.name]
         for code, pool in shown["capabilities"].items():
-            assert by_capability[f"{code} (n={pool['n']})"] == f"{pool['raw']:.4f}"
+            assert float(by_capability[f"{code} (n={pool['n']})"]) == pytest.approx(pool["raw"])
 
 
 def unescaped(cell: str) -> str:
@@ -222,9 +248,32 @@ def test_who_made_the_items_is_shown_and_not_ranked(release: Release, pages: dic
     (cohort,) = make_cohorts(runs_of(release), DRAWS)
     ranks = {row.run.manifest.model: row.ranks for row in cohort.rows}
     assert ranks["signal"] == {}
-    assert cohort.ranked == len(ranks) - 1
-    assert all(1 <= low <= high <= cohort.ranked for low, high in ranks["random"].values())
+    assert cohort.ranked == {"full": len(ranks) - 1}
+    assert all(1 <= low <= high <= len(ranks) - 1 for low, high in ranks["random"].values())
     assert "self: made these items, unranked" in pages["public"].read_text()
+
+
+def test_ranks_are_among_runs_of_one_condition(release: Release, tmp_path: Path) -> None:
+    """A run under less input, or more, takes no place from a run of another model."""
+    full = [report_run(release, "strong", 0.9, failing=0), report_run(release, "weak", 0.2)]
+    found = report_run(release, "strong", 0.9, failing=0)
+    blind = replace(
+        found,
+        name="strong (question-only|x)",
+        manifest=found.manifest.model_copy(update={"condition": "question-only|x"}),
+        scored=replace(found.scored, condition="question-only|x"),
+    )
+    (alone,) = make_cohorts(full, DRAWS)
+    (cohort,) = make_cohorts([*full, blind], DRAWS)
+    ranks = {row.run.name: row.ranks for row in cohort.rows}
+    assert ranks == {row.run.name: row.ranks for row in alone.rows} | {
+        blind.name: dict.fromkeys((Measure.RAW, Measure.VERIFIED), (1, 1))
+    }
+    assert ranks["weak (full)"][Measure.RAW] == (2, 2)
+    page = write_report(release, [*full, blind], tmp_path, draws=DRAWS).read_text()
+    words = "each condition apart: 2 of full, 1 of question-only"
+    assert f"{words}|x." in page
+    assert f"{words}\\|x." in (tmp_path / "tables" / "leaderboard.md").read_text()
 
 
 def test_differences_turn_with_the_run_they_are_against(release: Release) -> None:

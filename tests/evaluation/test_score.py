@@ -1,20 +1,24 @@
 """From files and labels to what `score` and `compare` print."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from evaluation.file_lines import LINES
 from evaluation.judge import reference_digest
+from evaluation.responses import Outcome
 from evaluation.score import ScoredRun, refuse_unscored, score_files
 from evaluation.score_json import as_json, compare_runs
-from evaluation.scoring import ScoringError
+from evaluation.scoring import EvidenceSupport, LogicalIntegrity, ScoringError
 from psychemme.cli.tables import interval_text
 from psychemme.errors import ConfigError
 from psychemme.release.read import read_release
 from psychemme.vocabulary import Capability, Format
 from tests.support.releases import make_release
 
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "release-format.md"
 TWO = (Capability.GROUNDING, Capability.TIMING)
 RIGHT = {Format.SINGLE: "A", Format.MULTIPLE: ["A", "B"], Format.OPEN: "hold the ladder"}
 SAID = "the request is said at 1 s"
@@ -80,6 +84,37 @@ def test_parsed_fields_stand_for_a_raw_reply(release: Path) -> None:
     for row in rows:
         row |= json.loads(row.pop("raw"))
     assert scored(release, rows).items == scored(release, responses(release)).items
+
+
+def test_the_lines_of_the_documentation_are_read(release: Path) -> None:
+    fences = re.findall(r"^```jsonl\n(.*?)^```$", DOCS.read_text("utf-8"), re.M | re.S)
+    kinds = ("response", "judgement")
+    for kind, lines in zip(kinds, fences, strict=True):
+        (release.parent / f"{kind}.jsonl").write_text(lines)
+        known = LINES[kind].model_fields.keys() | set(Capability)
+        for line in lines.splitlines():
+            LINES[kind].model_validate_json(line)
+            assert json.loads(line).keys() <= known
+            assert all(f"`{field}`" in DOCS.read_text("utf-8") for field in known)
+    (found,) = score_files(release, *(release.parent / f"{kind}.jsonl" for kind in kinds))
+    shown = [(one.a, one.c, one.support, one.logic) for one in found.items[:4]]
+    assert shown == [
+        (1, 1, "strong", "acceptable"),
+        (1, 1, None, None),
+        (0.5, 1, "weak", "fully_coherent"),
+        (0, 0, None, None),
+    ]
+    assert found.failures == {"declined": 1}
+    assert found.unscored == {"missing": 8, "not_judged": 1}
+
+
+def test_the_schemas_take_what_is_read_and_name_every_label(release: Path) -> None:
+    for line, kind in zip((responses(release), judgements(release)), LINES, strict=True):
+        for row in line:
+            LINES[kind].model_validate(row)
+    text = DOCS.read_text("utf-8")
+    for kind in (EvidenceSupport, LogicalIntegrity, Outcome):
+        assert all(f"`{value}`" in text for value in kind)
 
 
 def test_no_judgement_changes_a_choice_answer(release: Path) -> None:

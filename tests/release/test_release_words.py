@@ -18,6 +18,14 @@ from psychemme.release.words import frequent_words, words
         ("누가 먼저 말했나요?", ["누가", "먼저", "말했나요"]),
         ("Où est-elle ?", ["où", "est-elle"]),
         ("?! 🙂 —", []),
+        # Vowel signs and tones are marks: they do not end a word.
+        ("क्षेत्र में क्या हुआ?", ["क्षेत्र", "में", "क्या", "हुआ"]),
+        ("שָׁלוֹם צה״ל", ["שָׁלוֹם", "צה״ל"]),
+        ("ไปที่ไหน ครับ", ["ไปที่ไหน", "ครับ"]),
+        ("e\u0301te\u0301 cafe\u0301s", ["e\u0301te\u0301", "cafe\u0301s"]),
+        ("می\u200cخواهم بروم", ["می\u200cخواهم", "بروم"]),
+        ("rock ’n’ roll, well\u2010known a--b", ["rock", "n", "roll", "well-known", "a", "b"]),
+        ("か\u3099 カ・キ", ["か\u3099", "カ", "キ"]),
     ],
 )
 def test_words_of_a_text(text: str, expected: list[str]) -> None:

@@ -74,7 +74,9 @@ def study_at(
     if is_hostile:
         tasks = [hostile(task) for task in tasks]
     categories = scheme().categories if kind is Kind.ERRORS else ()
-    tokens = open_study(folder, kind, release, tasks, people, 42, categories=categories)
+    tokens = open_study(
+        folder, kind, release, tasks, people, 42, address=ADDRESS, categories=categories
+    )
     study = read_study(folder)
     if film is not None:
         write_study(folder, study.model_copy(update={"films": tuple(study.episodes)}))

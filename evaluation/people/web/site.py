@@ -14,7 +14,6 @@ from fastapi import Path as InPath
 from evaluation.people.rows import Kind
 from evaluation.people.store import PeopleStore
 from evaluation.people.study import PeopleStudy, Task
-from psychemme.canonical import digest
 from psychemme.errors import ReviewError
 from psychemme.pages.tokens import hash_token
 
@@ -46,10 +45,7 @@ class Site:
     @property
     def cookie(self) -> str:
         """The cookie's name, of this study alone; behind TLS one that no other host can set."""
-        study = self.study
-        pinned = [study.release.checksum, study.kind, study.seed, sorted(study.orders)]
-        own = digest(pinned)[:8]
-        return f"__Host-people-{own}" if self.is_secure else f"people-{own}"
+        return f"{'__Host-' if self.is_secure else ''}people-{self.study.id}"
 
 
 @dataclass(frozen=True)

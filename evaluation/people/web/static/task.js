@@ -20,6 +20,9 @@ const complain = (text) => {
   by("trouble").hidden = !text;
 };
 
+// What is on its way, until the server has answered.
+let sent = null;
+
 // The browser may refuse to store; then what is not sent lives in this page alone.
 const draft = {
   get: () => {
@@ -31,7 +34,7 @@ const draft = {
   },
   set: (fields) => {
     try {
-      if (fields) localStorage.setItem(draftKey, JSON.stringify({ fields, revision: facts.revision }));
+      if (fields) localStorage.setItem(draftKey, JSON.stringify({ fields, sent, revision: facts.revision }));
       else localStorage.removeItem(draftKey);
     } catch {
       return;
@@ -84,6 +87,8 @@ const showWhole = () => {
   say(by("whole"), hint);
 };
 
+const showSaved = () => say(by("saved"), facts.saved_at ? `Saved ${clock(facts.saved_at)}` : "");
+
 const post = async (body) => {
   try {
     const response = await fetch(`/api/tasks/${facts.number}`, {
@@ -95,7 +100,7 @@ const post = async (body) => {
     const data = await response.json().catch(() => null);
     if (response.ok && data) return { data };
     if (response.status >= 500 || !data) return {};
-    return { refused: `${data.problem} ${data.action}`, stands: response.status === 409 };
+    return { refused: `${data.problem} ${data.action}` };
   } catch {
     return {};
   }
@@ -107,7 +112,8 @@ const send = async () => {
   if (isSending || isRefused || !isUnsaved()) return;
   isSending = true;
   look();
-  const sent = fields();
+  sent = fields();
+  draft.set(sent);
   const text = JSON.stringify(sent);
   const body = JSON.stringify({ fields: sent, seconds: Math.round(spent / 100) / 10, revision: facts.revision });
   say(by("saved"), "Saving…");
@@ -123,29 +129,33 @@ const send = async () => {
     });
   }
   isSending = false;
+  sent = null;
   tries = 0;
   if (answer.refused) {
     isRefused = true;
     onward = null;
-    if (answer.stands) draft.set(null);
     say(by("saved"), "Not saved");
     return complain(answer.refused);
   }
   saved = text;
-  Object.assign(facts, { revision: answer.data.revision, complete: answer.data.complete });
+  Object.assign(facts, answer.data);
   if (isUnsaved()) {
     draft.set(fields());
     return send();
   }
   draft.set(null);
-  say(by("saved"), `Saved ${clock(answer.data.saved_at)}`);
+  showSaved();
   showWhole();
   if (onward) location.assign(onward);
 };
 
 const changed = (wait) => {
   clearTimeout(timer);
-  if (!isUnsaved()) return;
+  if (!isUnsaved() && !isSending) {
+    draft.set(null);
+    showWhole();
+    return showSaved();
+  }
   draft.set(fields());
   showWhole();
   if (!isSending) say(by("saved"), "Not saved yet");
@@ -214,11 +224,46 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-// What an earlier visit could not send, or sent without hearing back.
+// As the server keeps them: texts without blanks around them, no answer beside "cannot".
+const asKept = (given) =>
+  JSON.stringify(
+    Object.entries(given).map(([name, value]) => {
+      if (name === "answer" && given.cannot_answer?.length) return [name, []];
+      return [name, typeof value === "string" ? value.trim() : value];
+    }),
+  );
+
+const words = (name, value) => {
+  const chosen = [...form.querySelectorAll(`input[name="${name}"]`)].filter((input) => [value].flat().includes(input.value));
+  return chosen.length ? chosen.map((input) => input.closest("label").innerText).join("; ") : [value].flat().join("; ");
+};
+
+const showLeft = (left) => {
+  for (const [name, value] of Object.entries(left)) {
+    if (!words(name, value)) continue;
+    const [term, text] = [document.createElement("dt"), document.createElement("dd")];
+    term.textContent = name.replaceAll("_", " ");
+    text.textContent = words(name, value);
+    text.dir = "auto";
+    by("left").append(term, text);
+  }
+  const close = () => (by("unsent").hidden = true);
+  by("take").addEventListener("click", () => (close(), fill(left), changed(0)));
+  by("keep").addEventListener("click", () => (close(), isUnsaved() || draft.set(null)));
+  by("unsent").hidden = false;
+};
+
+// What an earlier visit could not send, or sent without hearing back. It overrides nothing newer.
 const left = draft.get();
-if (left && left.revision + 1 >= facts.revision && !form.querySelector("fieldset:disabled")) fill(left.fields);
-else if (left) draft.set(null);
+const isHeard = left?.sent && left.revision + 1 === facts.revision && asKept(left.sent) === asKept(fields());
+if (left && !form.querySelector("fieldset:disabled")) {
+  if (left.revision === facts.revision || isHeard) fill(left.fields);
+  else if (asKept(left.fields) !== asKept(fields())) showLeft(left.fields);
+}
 if (isUnsaved()) changed(0);
-else if (facts.saved_at) say(by("saved"), `Saved ${clock(facts.saved_at)}`);
+else {
+  if (by("unsent").hidden) draft.set(null);
+  showSaved();
+}
 showWhole();
 document.body.dataset.ready = "";
