@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 from evaluation.analyses.registry import ANALYSES  # noqa: E402
 from evaluation.error_categories import scheme  # noqa: E402
 from evaluation.inputs import InputPolicy  # noqa: E402
-from evaluation.people.rows import LEVELS, Decision  # noqa: E402
+from evaluation.people.rows import FAR, LEVELS, Decision  # noqa: E402
 from evaluation.report.analyses import make_study, section_of  # noqa: E402
 from evaluation.report.page import write_report  # noqa: E402
 from evaluation.report.runs import ReportRun, read_files  # noqa: E402
@@ -133,7 +133,9 @@ def reviews(run: ReportRun) -> Iterator[dict[str, Any]]:
             "logical_integrity": str(judgement.logical_integrity),
         }
         planted = chance.random() < 0.1
-        shown = str(chance.choice(LEVELS[Decision.EVIDENCE_SUPPORT])) if planted else None
+        levels = [str(level) for level in LEVELS[Decision.EVIDENCE_SUPPORT]]
+        at = levels.index(own["evidence_support"])
+        shown = chance.choice([level for n, level in enumerate(levels) if abs(n - at) >= FAR])
         for expert in PEOPLE:
             row = who(run, name) | {"expert": expert, "judge": JUDGE}
             seen = own | {"evidence_support": chance.choice((own["evidence_support"], "weak"))}

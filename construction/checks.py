@@ -5,16 +5,13 @@ Each check yields defects with a place; none judges psychology.
 
 from collections.abc import Iterator
 
-from rapidfuzz import fuzz
-
 from psychemme.answers import fits, option_set
 from psychemme.episode import Episode
 from psychemme.items import Cue, Defect, Question, Reference
-from psychemme.release.texts import is_blank, same_text
+from psychemme.release.texts import is_blank, same_option
 from psychemme.vocabulary import Capability, Format, Modality, ProposalDefect
 from psychology_kb.load import CapabilityCard
 
-_NEAR_DUPLICATE = 95
 _TOLERANCE_S = 0.05
 _RESPONSES = frozenset({Capability.RESPONSE, Capability.ACTION, Capability.RISK})
 _OBSERVED = frozenset({Modality.SPEECH, Modality.VISUAL, Modality.PROSODY})
@@ -41,13 +38,12 @@ def _options(question: Question, form: Format) -> Iterator[Defect]:
         return
     if len(options) < (2 if form is Format.SINGLE else 3):
         yield Defect(code=ProposalDefect.OPTION_DEFECT)
-    seen: list[str] = []
+    seen: set[tuple[str, str]] = set()
     for position, option in enumerate(options):
-        text = same_text(option.text)
-        is_twin = any(fuzz.ratio(text, other) >= _NEAR_DUPLICATE for other in seen)
-        if is_twin or is_blank(option.text) or option.id != chr(ord("A") + position):
+        text = same_option(option.text)
+        if text in seen or is_blank(option.text) or option.id != chr(ord("A") + position):
             yield Defect(code=ProposalDefect.OPTION_DEFECT, option_id=option.id)
-        seen.append(text)
+        seen.add(text)
 
 
 def _answer(question: Question, reference: Reference, form: Format) -> Iterator[Defect]:

@@ -1,6 +1,6 @@
 """What the plan says of gates: which findings keep an item from people, and which only warn."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
@@ -107,24 +107,24 @@ def ended(
 ) -> tuple[GateRecord, ...]:
     """Return what takes the place of `standing` findings that `new` records do not speak of.
 
-    Those are of gates that the policy has turned off since, and of audits of the whole set that
-    were run and keep the item out no more.
+    Those are of gates that the policy has turned off since, of audits of the whole set that were
+    run and keep the item out no more, and of audits that were not run, but may only warn by now.
     """
-    ran = {one.audit for one in results if not one.why.startswith(NOT_RUN)}
+    ran = {one.audit: not one.why.startswith(NOT_RUN) for one in results}
     again = {one.gate for one in new}
-    return tuple(
-        GateRecord(gate=one.gate, outcome=GateOutcome.PASSED, detail=detail)
-        for one in standing
-        if one.outcome is not GateOutcome.PASSED
-        and one.gate not in again
-        and (detail := _end(one.gate, ran, policy))
-    )
+    left = [one for one in standing if one.outcome is not GateOutcome.PASSED]
+    ends = (_end(one, ran, policy) for one in left if one.gate not in again)
+    return tuple(record for record in ends if record is not None)
 
 
-def _end(gate: str, ran: Collection[str], policy: GatePolicy) -> str:
-    if gate in type(policy).model_fields and policy.action(gate) == "off":
-        return "the plan turns it off"
-    return "nothing is found any more" if gate in ran else ""
+def _end(one: GateRecord, ran: Mapping[str, bool], policy: GatePolicy) -> GateRecord | None:
+    action = policy.action(one.gate) if one.gate in type(policy).model_fields else ""
+    if action == "off" or ran.get(one.gate):
+        why = "the plan turns it off" if action == "off" else "nothing is found any more"
+        return GateRecord(gate=one.gate, outcome=GateOutcome.PASSED, detail=why)
+    if action == "warn" and one.gate in ran and one.outcome is GateOutcome.BLOCK:
+        return one.model_copy(update={"outcome": GateOutcome.WARN})
+    return None
 
 
 def _verdict(name: str, found: Sequence[GateRecord]) -> GateRecord:

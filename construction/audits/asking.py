@@ -1,7 +1,8 @@
 """Asks a text model which two options of an item entail each other.
 
 Each pair is one request, answered from the reply cache where it was asked before: what is paid is
-paid once, in a workspace and without one. A reply that cannot be read is asked for once more.
+paid once, in a workspace and without one. A reply that cannot be read is asked for once more, and
+again whenever the audit is run.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 from construction.audits.entailment import Entails, Pair, option_pairs
@@ -34,7 +36,7 @@ from state.leakage import ENTAILMENT, LeakageStore, TrialCall
 from state.leases import hold
 
 DRAWS = 2
-"""Calls a pair takes at most."""
+"""Calls a pair takes at most in one run."""
 _DIGITS = 16
 _LETTERS = ("A", "B")
 _NAME = "Name another with --entailment; `psychemme models list` shows cards."
@@ -80,6 +82,15 @@ class Asking:
             draw=draw,
         )
 
+    def due(self, pair: Pair, cache: ReplyCache) -> Request:
+        """Return the first request about a pair to which no reply is kept that cannot be read."""
+        for draw in count():
+            request = self.request(pair, draw)
+            reply = cache.find(request, self.model)
+            if reply is None or _read(reply) is not None:
+                break
+        return request
+
     def cache(self) -> ReplyCache:
         """Return where replies are looked for."""
         place = places_of({"": self.model}, self.settings, self.cards)[self.model]
@@ -120,7 +131,7 @@ def estimate_entailment(asking: Asking, items: Sequence[AuditItem]) -> Entailmen
     if asking.database is not None:
         with LeakageStore(asking.database) as store:
             spent = spent_before(store)
-    requests = {request.user: request for request in map(asking.request, pairs)}
+    requests = {request.user: request for request in (asking.due(one, cache) for one in pairs)}
     left = [one for one in requests.values() if cache.find(one, asking.model) is None]
     tokens = sum(map(input_tokens, left))
     price = terms_of(asking.model, asking.settings, asking.cards).price
@@ -185,22 +196,25 @@ class _Asker:
     async def ask_all(self, pairs: Sequence[Pair], stop: asyncio.Event, told: Told) -> Entails:
         answers: dict[tuple[str, int], bool | None] = {}
 
-        async def settle(pair: Pair) -> None:
-            answers[pair.item_id, pair.place] = await self._answer(pair)
+        async def settle(pair: Pair, first: int) -> None:
+            answers[pair.item_id, pair.place] = await self._answer(pair, first)
             told(len(answers), len(pairs))
 
-        works = (partial(settle, pair) for pair in pairs)
+        # Before anything is asked, so that two pairs of one wording share their replies.
+        cache = self.asking.cache()
+        due = await asyncio.to_thread(lambda: [self.asking.due(one, cache).draw for one in pairs])
+        works = (partial(settle, *one) for one in zip(pairs, due, strict=True))
         await work_through(works, self.asking.settings.concurrency, stop)
         return lambda pair: answers[pair.item_id, pair.place]
 
-    async def _answer(self, pair: Pair) -> bool | None:
-        for draw in range(DRAWS):
+    async def _answer(self, pair: Pair, first: int) -> bool | None:
+        for draw in range(first, first + DRAWS):
             request = await asyncio.to_thread(self.asking.request, pair, draw)
-            with suppress(ReplyError, InvalidReply):
+            with suppress(ReplyError):
                 reply = await self.client.complete(request)
                 await self._keep(pair, request, reply)
-                said = parse_reply(reply.text, EntailmentReply)
-                return said.a_entails_b and said.b_entails_a
+                if (said := _read(reply)) is not None:
+                    return said.a_entails_b and said.b_entails_a
         return None
 
     async def _keep(self, pair: Pair, request: Request, reply: Reply) -> None:
@@ -213,6 +227,12 @@ class _Asker:
 def spent_before(store: LeakageStore) -> float | None:
     """Return the US dollars that asking about options has cost here, None where it is unknown."""
     return total(call.cost for call in store.ledger() if call.role == ENTAILMENT)
+
+
+def _read(reply: Reply) -> EntailmentReply | None:
+    with suppress(InvalidReply):
+        return parse_reply(reply.text, EntailmentReply)
+    return None
 
 
 def _call(asking: Asking, pair: Pair, request: Request, reply: Reply) -> TrialCall:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from construction.audits.results import Audit, by_capability, each, facts, share
 from construction.audits.values import AuditItem, AuditResult, AuditSettings, Finding, Share
 from construction.audits.wording import content_words
-from psychemme.episode import Episode
+from psychemme.episode import Episode, Utterance
 from psychemme.items import Cue
 from psychemme.vocabulary import Capability, Modality
 
@@ -68,8 +68,9 @@ def outcome_shown(item: AuditItem, settings: AuditSettings) -> str | None:
 
 def _said_later(item: AuditItem, moment: float, settings: AuditSettings) -> str | None:
     lines = item.episode.transcript if item.episode else ()
-    later = _said([line.text for line in lines if line.start >= moment])
-    earlier = _said([line.text for line in lines if line.start < moment])
+    parts = [_parted(line, moment) for line in lines]
+    earlier = _said([before for before, _ in parts if before])
+    later = _said([after for _, after in parts if after])
     wrong = [_held(o.text, later) for o in item.options if o.id not in item.right]
     for text in item.right_texts:
         held = _held(text, later)
@@ -77,6 +78,16 @@ def _said_later(item: AuditItem, moment: float, settings: AuditSettings) -> str 
         if len(content_words(text)) >= _FEWEST_WORDS and held >= settings.outcome and held > most:
             return f"{held:.0%} of the answer's words are said after the decision at {moment:.2f} s"
     return None
+
+
+def _parted(line: Utterance, moment: float) -> tuple[str, str]:
+    """Return what a line says before and after a moment; without word times it is even speech."""
+    said = [word.text for word in line.words] or line.text.split()
+    share = (moment - line.start) / (line.end - line.start) if line.end > line.start else 0.0
+    at = round(min(max(share, 0.0), 1.0) * len(said))
+    if line.words:
+        at = sum(word.start < moment for word in line.words)
+    return " ".join(said[:at]), " ".join(said[at:])
 
 
 def _said(lines: Sequence[str]) -> list[frozenset[str]]:

@@ -56,9 +56,12 @@ class WorkspaceAudit:
     @property
     def released(self) -> tuple[str, ...]:
         """The candidates that an audit has gated and none keeps out any more."""
-        ran = (result for result in self.results if not result.why.startswith(NOT_RUN))
-        audits = {f"{result.audit}:" for result in ran}
-        gated = [one for one in self.subjects if one.reason.partition(" ")[0] in audits]
+        ran = {result.audit: not result.why.startswith(NOT_RUN) for result in self.results}
+        gated = []
+        for one in self.subjects:
+            name, *_ = one.reason.partition(":")
+            if name in ran and (ran[name] or self.policies[one.run].action(name) != "block"):
+                gated.append(one)
         blocked = self._reasons(gated)
         return tuple(one.item.id for one in gated if one.item.id not in blocked)
 

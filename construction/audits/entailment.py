@@ -55,7 +55,8 @@ def mutual_entailment(items: Sequence[AuditItem], entails: Entails | None) -> Au
             unknown[item.id] = missing
         found += held
     asked = [item for item in items if len(item.options) > 1 and item.id not in unknown]
-    result = item_result(NAME, TITLE, asked, found, "no item has options")
+    why = "no item's pairs are all read" if unknown else "no item has options"
+    result = item_result(NAME, TITLE, asked, found, why)
     note = f"{counted(sum(unknown.values()), 'pair')} unread" if unknown else ""
     return result.model_copy(update={"unknown": tuple(unknown), "note": note})
 

@@ -3,6 +3,7 @@
 They are audited, never reviewed or frozen: a release is made of candidates that can be traced.
 """
 
+import codecs
 import re
 import string
 from collections.abc import Iterator, Mapping, Sequence
@@ -80,6 +81,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
+                line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
                 if line.strip():
                     yield number, line
     except OSError as error:
@@ -106,10 +108,14 @@ def _item(row: object) -> dict[str, Any]:
     for name in ("id", "episode_id"):
         if isinstance(kept.get(name), int):
             kept[name] = str(kept[name])
-    kept["options"] = _options(kept.get("options", []))
+    plain = kept.get("options", [])
+    kept["options"] = _options(plain)
     kept.setdefault("format", _format(kept))
     if kept.get("answer") is None:
         raise ValueError("answer: is missing")
+    if given["answer"] == "answer_idx":
+        kept["answer"] = _place(kept["answer"])
+    _refuse_two(kept["answer"], plain)
     kept["answer"] = _answer(kept["answer"], kept["options"])
     return kept
 
@@ -137,6 +143,23 @@ def _format(row: Mapping[str, Any]) -> str:
     if not row["options"]:
         return Format.OPEN
     return Format.MULTIPLE if isinstance(row.get("answer"), list) else Format.SINGLE
+
+
+def _refuse_two(answer: object, options: Sequence[object]) -> None:
+    """Raise ValueError where the letter of one option is the text of another."""
+    named: dict[object, object] = dict(zip(string.ascii_uppercase, options, strict=False))
+    for one in answer if isinstance(answer, list) else [answer]:
+        if isinstance(one, str) and one in options and named.get(one, one) != one:
+            raise ValueError(f"answer: {one!r} is one option's letter and another's text")
+
+
+def _place(given: object) -> object:
+    """Return a place from 0 that may be written as a text."""
+    if isinstance(given, list):
+        return [_place(one) for one in given]
+    if isinstance(given, str) and not given.isdecimal():
+        raise ValueError(f"answer_idx: {given!r} is no place from 0")
+    return int(given) if isinstance(given, str) else given
 
 
 def _answer(given: object, options: Sequence[Mapping[str, Any]]) -> object:

@@ -7,8 +7,8 @@ from itertools import combinations
 from rapidfuzz.distance import Indel
 
 from construction.audits.values import AuditItem, AuditSettings
-from construction.audits.wording import content_words, stem, word_list, words
-from psychemme.release.texts import is_blank, same_text
+from construction.audits.wording import content_words, plain_text, stem, word_list, words
+from psychemme.release.texts import is_blank, same_option
 from psychemme.vocabulary import Format
 
 _FEWEST = {Format.SINGLE: 2, Format.MULTIPLE: 3}
@@ -16,7 +16,7 @@ _PREFIX, _LONG, _FEWEST_WORDS = 3, 5, 2
 _FILLERS, _HOLDING = word_list("fillers"), word_list("holding")
 _PARTICIPLES = {"ed", "ing"}
 _ENDINGS = {"", "e", "s", "es"} | _PARTICIPLES
-_SIGNS = re.compile(r"[-‐-―.](?=\d)|[^\w\s\-.,;:!?'\"()\[\]“”‘’«»‐-―]")
+_SIGNS = re.compile(r"[-.](?=\d)|(?<=\b\w)-+(?!\w)|[^\w\s\-.,;:!?'\"()\[\]“”‘’«»‐-―]")
 
 
 def option_count(item: AuditItem, settings: AuditSettings) -> str | None:
@@ -31,12 +31,15 @@ def option_count(item: AuditItem, settings: AuditSettings) -> str | None:
 
 
 def option_duplicates(item: AuditItem, _: AuditSettings) -> str | None:
-    """Say which two options say the same but for case, width, spacing and outer punctuation."""
+    """Say which two options say the same but for case, width, spacing and outer punctuation.
+
+    A question or exclamation mark at the end makes another option, that may be spoken otherwise.
+    """
     if any(is_blank(option.text) for option in item.options):
         return "an option is blank"
-    for one, other in combinations(item.options, 2):
-        if same_text(one.text) == same_text(other.text):
-            return f"options {one.id} and {other.id} say the same"
+    for (one, shown), (other, shown_) in combinations(_shown(item), 2):
+        if shown == shown_:
+            return f"options {one} and {other} say the same"
     ids = [option.id for option in item.options]
     return f"option ids repeat: {', '.join(ids)}" if len(set(ids)) < len(ids) else None
 
@@ -44,15 +47,11 @@ def option_duplicates(item: AuditItem, _: AuditSettings) -> str | None:
 def option_similarity(item: AuditItem, _: AuditSettings) -> str | None:
     """Say which two options are alike but for articles, degree, endings of verbs or one letter.
 
-    What is denied, counted or measured makes another option, and so do number and participle.
+    So are those that differ in a mark at their end. What is denied, counted or measured makes
+    another option, and so do number and participle.
     """
-    read = [(option.id, same_text(option.text), _kept(option.text)) for option in item.options]
-    for (one, text, said), (other, text_, said_) in combinations(read, 2):
-        if (
-            text != text_
-            and _is_like(said, said_)
-            and _SIGNS.findall(text) == _SIGNS.findall(text_)
-        ):
+    for (one, shown), (other, shown_) in combinations(_shown(item), 2):
+        if shown != shown_ and _is_alike(shown[0], shown_[0]):
             return f"options {one} and {other} say almost the same"
     return None
 
@@ -91,6 +90,16 @@ def reference_echo(item: AuditItem, settings: AuditSettings) -> str | None:
 def _echo(text: str, asked: frozenset[str]) -> float:
     said = content_words(text)
     return len(said & asked) / len(said) if said else 0.0
+
+
+def _shown(item: AuditItem) -> list[tuple[str, tuple[str, str]]]:
+    return [(option.id, same_option(plain_text(option.text))) for option in item.options]
+
+
+def _is_alike(one: str, other: str) -> bool:
+    return one == other or (
+        _is_like(_kept(one), _kept(other)) and _SIGNS.findall(one) == _SIGNS.findall(other)
+    )
 
 
 def _is_like(one: Sequence[str], other: Sequence[str]) -> bool:

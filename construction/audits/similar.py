@@ -26,7 +26,11 @@ _SEED = 20_26
 _rng = np.random.default_rng(_SEED)
 _FACTORS = _rng.integers(0, 2**63, (_HASHES, 1), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
 _SHIFT = np.uint64(32)
-_OF_OPTIONS = re.compile(r"\b(?:which|these|those|following|options?)\b", re.IGNORECASE)
+_OF_OPTIONS = re.compile(
+    r"\b(?:(?:which|what|who|any|none|one) of (?:these|those)|the following|options?"
+    r"|which (?:answer|description|explanation|sentence|statement)s?)\b",
+    re.IGNORECASE,
+)
 
 
 def signature(hashes: Hashes) -> Signature:

@@ -6,6 +6,7 @@ people are not looked for; fiction and role play have them, and lists of names m
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 
 from construction.audits.results import each
 from construction.audits.values import AuditItem, AuditSettings
@@ -19,14 +20,17 @@ _EMAIL = re.compile(r"[\w.%+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b")
 _PHONE = re.compile(
     # Not a number in thousands.
     r"(?<![\w.:/-])(?!\+\d{1,3}(?: \d{3}){1,2}(?![ .-]?\d))"
-    r"(?:\+\d{1,3}[ .-]?(?:\(0?\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){2,4}"
-    r"|(?<!\d )(?:\(\d{3,5}\)[ .-]?\d{3,4}[ .-]?\d{3,4}|0\d{2,4}[ -]\d{3,4}[ -]?\d{3,4}"
-    r"|0\d(?:[ .-]\d\d){4}|\d{3}[ .-]\d{3}[ .-]\d{4})(?! \d))(?![\w:/-]|\.\d)"
+    r"(?:(?:\+|00(?=[1-9]))\d{1,3}[ .-]?(?:\(0?\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){2,4}"
+    r"|(?<!\d )(?:(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ ./-])\d{3}[ .-]\d{4}"
+    r"|\(\d{3,5}\)[ .-]?\d{3,4}[ .-]?\d{3,4}|0\d{2,4}[ -]\d{3,4}[ -]?\d{3,4}"
+    r"|0\d(?:[ .-]\d\d){4})(?! \d))(?![\w:/-]|\.\d)"
 )
 # Digits alone are a number to call only where the text says so, and where no thousands, decimals,
 # date, years or hours are written, nor anything that is counted follows.
 _CALLED = re.compile(
-    r"\b(?:call|phone|telephone|tel|dial|ring|text|number(?!\s+of\b))\b\D{0,15}(?<!\d)"
+    r"\b(?:call|(?:cell|mobile|tele)?phone|tel|dial|ring|text|cell|mobile|whats ?app"
+    r"|reach (?:me|her|him|them|us)|(?:my|your|his|her|our|their|'s) number"
+    r"|number(?= ?(?:is|was|:)))\b\D{0,15}(?<!\d)"
     r"(?!\d{1,2}(?:[ .]\d{3})+(?![ .-]?\d)|\d{3}(?:[ .]000)+(?!\d)|\d{1,2}\.\d{5}|\d{5,}\.\d"
     r"|\d{4}-\d\d-\d\d|\d\d?[-.]\d\d?[-. ](?:19|20)\d\d|(?:1\d|20)\d\d-(?:1\d|20)\d\d(?!\d)"
     r"|\d\d?\.\d\d-\d)\d(?:[ .-]?\d){6,14}"
@@ -43,8 +47,11 @@ _STREET = re.compile(
     r"|\b(?:via|viale|calle)\s+(?:d\w*\s+|la\s+)*[A-Z][\w'’]+,?\s+\d{1,4}\b"
     r"|\b\d{1,4},?\s+(?:rue|avenue|boulevard)\s+(?:d\w*\s+|la\s+|l['’])*[A-Z]\w+"
 )
-_CARD = re.compile(r"(?<!\d)(?:\d[ -]?){13,19}(?!\d)")
-_IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,4})?\b")
+_CARD = re.compile(r"(?<!\d)[1-9](?:\d{3}(?:\.\d{4}){3}|(?:[ -]?\d){12,18})(?!\d)")
+_IBAN = re.compile(
+    r"\b[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{4}){3,7}(?:[ -]?[A-Z0-9]{1,4})?\b", re.IGNORECASE
+)
+_FEWEST_DIGITS = 10
 _SSN = re.compile(r"(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
 _HANDLE = re.compile(r"(?<![\w@.])@(?=\w*[\d_.])[A-Za-z_][A-Za-z0-9_.]{2,29}\b")
 _SHAPES = (
@@ -78,7 +85,7 @@ def street_address(item: AuditItem, _: AuditSettings) -> str | None:
 
 def kind_of_data(text: str) -> str | None:
     """Return which personal data a text holds, if any."""
-    text = plain_text(text)
+    text = plain_text(text).replace("\u3002", ".")
     if _EMAIL.search(text):
         return "an e-mail address"
     if _HANDLE.search(text):
@@ -128,9 +135,12 @@ def _is_card(text: str) -> bool:
 
 
 def _is_iban(text: str) -> bool:
-    """Whether the check digits are right (ISO 13616)."""
-    plain = text.replace(" ", "")
-    return int("".join(str(int(sign, 36)) for sign in plain[4:] + plain[:4])) % 97 == 1
+    """Whether the check digits are right (ISO 13616), of all groups or of the first of them."""
+    for plain in map("".join, accumulate([[one] for one in re.split("[ -]", text)])):
+        digits = "".join(str(int(sign, 36)) for sign in plain[4:] + plain[:4])
+        if sum(map(str.isdigit, plain)) >= _FEWEST_DIGITS and int(digits) % 97 == 1:
+            return True
+    return False
 
 
 SPEECH_AUDITS = (

@@ -20,7 +20,7 @@ _QUOTED = re.compile(r"\"[^\"]*\"|“[^“”]*”|«[^«»]*»|(?<!\w)['‘][^'
 _SHINGLE = 5
 _BASE = np.uint64(1_099_511_628_211)
 _LISTS = yaml.safe_load((files("construction.audits") / "words.yaml").read_text(encoding="utf-8"))
-_DASH = re.compile("[\u2010-\u2015\u2212]")
+_DASH = re.compile("[\u02d7\u2010-\u2015\u2043\u2212\u2e3a]")
 _LATIN, _LIKE_LATIN = re.compile("[A-Za-z]"), re.compile("[\u0370-\u052f]")
 _LOOKS = str.maketrans(*_LISTS["confusable"])
 

@@ -80,7 +80,9 @@ def calls_about(
         every = clips.clips()
     for clip in every:
         one = prepared.get(clip.sha256)
-        if one is None or one.probe is None or not _is_open(words.get(clip.id, {})):
+        if one is None or one.probe is None or one.is_refused:
+            continue
+        if not _is_open(words.get(clip.id, {})):
             continue
         request = _request(clip, one, one.probe.duration, settings, fitter, blobs)
         if not request.media:

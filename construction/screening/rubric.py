@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from construction.screening.rules import Reason, RubricMinimum
 from psychemme.episode import Value
@@ -15,11 +15,17 @@ Brief = Annotated[str, AfterValidator(lambda text: text[:_LONGEST])]
 """A text of which no more than its beginning is kept."""
 
 
+def _number(score: object) -> object:
+    if isinstance(score, bool):
+        raise ValueError("a score is a number")
+    return score
+
+
 class Rating(Value):
     """A score and in one sentence why."""
 
     reason: Brief = ""
-    score: int = Field(ge=0, le=MOST)
+    score: Annotated[int, BeforeValidator(_number)] = Field(ge=0, le=MOST)
 
 
 class Ratings(Value):

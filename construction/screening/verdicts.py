@@ -8,8 +8,9 @@ from construction.screening.rubric import Rated, reasons_of
 from construction.screening.rules import TERMS, Measures, Reason, RubricMinimum
 from psychemme.canonical import canonical_json
 from psychemme.episode import Value
-from psychemme.vocabulary import ScreeningMaker, ScreeningVerdict
+from psychemme.vocabulary import ClipStatus, ScreeningMaker, ScreeningVerdict
 from state.address import Address
+from state.clips import ClipStore
 from state.screening import Screening, ScreeningStore
 
 REASONS = TypeAdapter(tuple[Reason, ...])
@@ -104,6 +105,14 @@ def read_standings(database: Address) -> dict[str, Standing]:
     """Return where each screened clip stands, by id."""
     with ScreeningStore(database) as store:
         return {name: standing(words) for name, words in store.standing().items()}
+
+
+def read_unusable(database: Address) -> dict[str, str]:
+    """Return why each clip that could not be prepared gives no episode, whatever verdicts say."""
+    with ClipStore(database) as clips:
+        refused = [clip for clip in clips.clips() if clip.status is ClipStatus.REFUSED]
+    reasons = {clip.id: clip.reason or "" for clip in refused}
+    return {name: why for name, why in reasons.items() if not why.startswith(SCREENED_OUT)}
 
 
 def is_kept_by_a_person(words: Words) -> bool:

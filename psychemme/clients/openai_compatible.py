@@ -198,8 +198,8 @@ class OpenAICompatibleClient:
             why, action = "timed out", f"Check the server or raise PSYCHEMME_TIMEOUT, {_RESUME}"
         elif isinstance(fault, openai.APIStatusError):
             why = f"HTTP {fault.status_code}"
-        counted = "1 try" if tries == 1 else f"{tries} tries"
-        problem = f"{self._address} did not answer after {counted} ({why})."
+        counted = f" after {tries} tries" if tries > 1 else ""
+        problem = f"{self._address} did not answer{counted} ({why})."
         if not isinstance(fault, openai.APIStatusError):
             return Unanswered(problem, action)
         if fault.status_code != 429:

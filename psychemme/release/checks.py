@@ -7,7 +7,7 @@ from math import inf
 from psychemme.answers import fits, option_set
 from psychemme.release.faults import EPISODES, QUESTIONS, REFERENCES, Fault, Rule
 from psychemme.release.rows import EpisodeRow, QuestionRow, ReferenceRow, ReleaseFacts
-from psychemme.release.texts import is_blank, same_text
+from psychemme.release.texts import is_blank, same_option, same_text
 from psychemme.vocabulary import Format
 
 TOLERANCE = 0.001
@@ -151,9 +151,9 @@ def _blank(questions: Iterable[QuestionRow]) -> Iterator[Fault]:
 
 def _options(questions: Iterable[QuestionRow]) -> Iterator[Fault]:
     for row in questions:
-        first: dict[str, str] = {}
+        first: dict[tuple[str, str], str] = {}
         for option in row.options:
-            other = first.setdefault(same_text(option.text), option.id)
+            other = first.setdefault(same_option(option.text), option.id)
             if other != option.id:
                 problem = f"options {other} and {option.id} say the same"
                 yield Fault(file=QUESTIONS, where=row.id, rule=Rule.OPTIONS, problem=problem)

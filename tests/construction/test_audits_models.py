@@ -25,7 +25,7 @@ from psychemme.clients.cards import load_cards
 from psychemme.config import load_settings
 from psychemme.errors import ConfigError, EndpointError, Stopped
 from psychemme.items import Option
-from psychemme.vocabulary import CandidateState
+from psychemme.vocabulary import CandidateState, GateOutcome
 from state.gates import GateStore
 from state.leakage import LeakageStore
 from state.runs import RunStore
@@ -95,15 +95,24 @@ def test_one_way_is_not_mutual_and_what_cannot_be_read_is_said(tmp_path: Path) -
     one_way = json.dumps({"a_entails_b": True, "b_entails_a": False})
 
     def reply(call: Call) -> str:
-        return "perhaps" if "stays" in call.user else one_way
+        return "perhaps" if any(word in call.user for word in unreadable) else one_way
 
+    unreadable = ["stays"]
     with ModelServer(reply) as server:
         found = answered(asking(tmp_path, server), ITEMS)
         assert server.count() == 11 + 3, "an unreadable reply is asked for once more"
+        assert estimate_entailment(asking(tmp_path, server), ITEMS).calls == 3
+        assert answered(asking(tmp_path, server), ITEMS) == found
+        assert server.count() == 11 + 3 + 2 * 3, "the next run asks again, as often"
+        unreadable.clear()
+        assert answered(asking(tmp_path, server), ITEMS).of == 2
         answered(asking(tmp_path, server), ITEMS)
-        assert server.count() == 11 + 3
+        assert server.count() == 11 + 3 + 2 * 3 + 3, "what was read is not asked again"
     assert (found.count, found.of, found.note) == (0, 1, "3 pairs unread")
     assert found.unknown == ("x",)
+    with ModelServer(lambda _: "perhaps") as server:
+        none = answered(asking(tmp_path / "none", server), ITEMS)
+    assert (none.of, none.note, none.why) == (0, "11 pairs unread", "no item's pairs are all read")
     subjects = [Subject(one, 1, 1, under_review=False) for one in ITEMS]
     audit = WorkspaceAudit(tuple(subjects), (found,), {1: GatePolicy()}, {})
     assert [[one.gate for one in audit.verdicts_of(each)] for each in subjects] == [
@@ -166,13 +175,23 @@ def test_a_workspace_keeps_a_ledger_and_gates_what_the_plan_blocks(workspace: Wo
     audit = audit_subjects(subjects, policies, entails)
     assert audit.blocked.keys() == {"1-c0", "1-c1", "1-c3"}
     apply(workspace, audit)
+
+    def stands() -> tuple[CandidateState, GateOutcome]:
+        with RunStore(workspace.database) as runs, GateStore(workspace.database) as gates:
+            outcomes = {one.gate: one.outcome for one in gates.found()["1-c0"]}
+            return runs.outcome("1-c0").state, outcomes["mutual_entailment"]
+
     # An audit without the model neither takes it back nor stores that it passed.
-    later = audit_workspace(workspace)
+    later = audit_subjects(of_workspace(workspace.database), policies)
     assert later.released == ()
     apply(workspace, later)
-    with RunStore(workspace.database) as runs, GateStore(workspace.database) as gates:
-        assert runs.outcome("1-c0").state is CandidateState.GATED
-        assert "mutual_entailment" in {one.gate for one in gates.found()["1-c0"]}
+    assert stands() == (CandidateState.GATED, GateOutcome.BLOCK)
+    # The plan of the run lets it warn.
+    milder = audit_workspace(workspace)
+    assert milder.released == ("1-c0", "1-c1", "1-c3")
+    assert apply(workspace, milder) == (0, 3)
+    assert apply(workspace, audit_workspace(workspace)) == (0, 0)
+    assert stands() == (CandidateState.ACCEPTED, GateOutcome.WARN)
 
 
 def call(*words: object, fails: bool = False) -> str:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from construction.audits.cues import outcome_shown
 from construction.audits.options import option_duplicates, option_similarity, reference_echo
 from construction.audits.referents import ambiguous_referents, may_be_several
 from construction.audits.registry import run_audits
@@ -15,7 +16,7 @@ from construction.audits.speech import kind_of_data, profanity, street_address
 from construction.audits.statistics import chi_squared, chi_squared_p, wilson
 from construction.audits.values import AuditItem, AuditSettings
 from construction.audits.wording import content_words, jaccard, shingles, words
-from psychemme.episode import Episode, FaceSample, Signals, VoiceTurn
+from psychemme.episode import Episode, FaceSample, Signals, Utterance, VoiceTurn, Word
 from psychemme.items import Option
 
 SETTINGS = AuditSettings()
@@ -56,6 +57,24 @@ def item(question="Why?", options=("one", "two"), answer="A", **facts):
         ("+34 612 345 678", "a phone number"),
         ("text 555-0132 tonight", "a phone number"),
         ("123\u201145\u20116789", "a social security number"),
+        ("1-555-123-4567", "a phone number"),
+        ("1 (555) 123-4567", "a phone number"),
+        ("1.800.555.0199", "a phone number"),
+        ("212/555-1234", "a phone number"),
+        ("0049 176 1234567", "a phone number"),
+        ("00491761234567", "a phone number"),
+        ("555\u2043123\u20434567", "a phone number"),
+        ("555\u02d7123\u02d74567", "a phone number"),
+        ("555\u2e3a123\u2e3a4567", "a phone number"),
+        ("WhatsApp 07700900123 please", "a phone number"),
+        ("reach me at 07700900123", "a phone number"),
+        ("call 07700900123", "a phone number"),
+        ("de89370400440532013000", "a bank account"),
+        ("gb82 west 1234 5698 7654 32 to Ben, then more", "a bank account"),
+        ("GB82-WEST-1234-5698-7654-32", "a bank account"),
+        ("AT61 1904 3002 3457 3201 then they wait", "a bank account"),
+        ("4111.1111.1111.1111", "a card number"),
+        ("ana@example\u3002com", "an e-mail address"),
     ],
 )
 def test_personal_data_is_known_by_its_shape(text, kind):
@@ -75,6 +94,10 @@ def test_personal_data_is_known_by_its_shape(text, kind):
         "card 4111 1111 1111 1112",
         "GB00 WEST 1234 5698 7654 32",
         "000-12-3456",
+        "the number 12345678 on the jersey",
+        "gb82 when they were here with 1234 5698 7654 32",
+        "they reach 5000000 today",
+        "@janedoe",
         "meet me @ noon, or at the 4th street corner",
         "ISBN 978-3-16-148410-0",
         "1 2 3 4 5 6 7 8 9 10",
@@ -227,7 +250,20 @@ def test_one_person_is_never_ambiguous_and_nobody_counted_may_be():
     [
         ("He smiles.", "he smiles", True),
         ("Ｈｅｌｐ  her", "help her", True),
-        ("Yes", "“yes” !", True),
+        ("Yes", "“yes” .", True),
+        ("don't", "don’t", True),
+        ("3–5", "3-5", True),
+        ("−5", "-5", True),
+        ("well–known", "well-known", True),
+        ("gl\u0430d", "glad", True),
+        ("5 %", "5%", True),
+        ("A", "A-", False),
+        ("A", "A+", False),
+        ("C.", "C--.", False),
+        ("he's", "he s", False),
+        ("Really?", "Really.", False),
+        ("Oh!", "Oh", False),
+        ("“Really?!”", "really!?", True),
         ("$5", "£5", False),
         ("-5", "5", False),
         ("10%", "10", False),
@@ -247,6 +283,9 @@ def test_which_options_say_the_same(one, other, same):
         ("Fetching the hammer", "Fetching the hamer", True),
         ("angry", "very angry", True),
         ("Yes, of course", "Yes of course", True),
+        ("Really?", "Really.", True),
+        ("Oh!", "oh", True),
+        ("C", "C--", False),
         ("He smiles.", "he smiles", False),
         ("He is angry", "She is angry", False),
         ("Anna thanks Ben", "Ben thanks Anna", False),
@@ -324,6 +363,69 @@ def test_near_duplicates_agree_with_comparing_all_pairs():
 def test_groups_are_never_compared():
     assert not list(near_duplicates(["same text"] * 3, 0.8, ["a", "b", "c"]))
     assert [one for one, *_ in near_duplicates(["same text"] * 3, 0.8, ["a", "b", "a"])] == [2]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Why does Ana take the bag which Ben left on the bench?",
+        "What do those long looks between Ana and Ben mean?",
+        "Why is Ben following these people to the station?",
+        "Which of the two women is more upset by the news?",
+    ],
+)
+def test_a_question_asked_twice_offends_whatever_its_options(question):
+    twice = [
+        item(question, options, id=name, episode_id="e")
+        for name, options in (("x", ("to return it", "to open it")), ("y", ("to hide", "to sell")))
+    ]
+    assert repeated(twice) == ["y"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Which of these fits?", "Which of the following is true?", "Which statement about Ana holds?"],
+)
+def test_what_is_asked_of_the_options_is_another_question_with_others(question):
+    options = (("Ana is late", "Ben is glad"), ("The key is lost", "The door is open"))
+    twice = [item(question, o, id=str(n), episode_id="e") for n, o in enumerate(options)]
+    assert repeated(twice) == []
+    assert repeated([twice[0], twice[0].model_copy(update={"id": "z"})]) == ["z"]
+
+
+def repeated(items):
+    found = {one.audit: one for one in run_audits(items)}["duplicate_questions"]
+    return [one.item_id for one in found.findings]
+
+
+ANSWER = "Take your time and look in the red bag"
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (Utterance(start=9.5, end=11.5, text=ANSWER), True),
+        (Utterance(start=8, end=10.1, text=ANSWER), False),
+        (
+            Utterance(
+                start=8,
+                end=18,
+                text=ANSWER,
+                words=[Word(start=8, end=9, text=word) for word in ANSWER.split()],
+            ),
+            False,
+        ),
+    ],
+)
+def test_a_line_is_parted_at_the_decision_time(line, found):
+    decided = item(
+        "What should Ana do now?",
+        (ANSWER, "Hurry up and leave the house", "Call the police about it"),
+        capability="S",
+        decision_time=10.0,
+        episode=Episode(duration=30, transcript=(line,)),
+    )
+    assert bool(outcome_shown(decided, SETTINGS)) is found
 
 
 def test_thousands_of_the_same_kind_stay_cheap():

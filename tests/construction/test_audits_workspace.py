@@ -1,6 +1,7 @@
 """Audits of a workspace: what becomes gated, comes back, is left out of review; files; the page."""
 
 import asyncio
+import codecs
 import json
 import re
 from collections import Counter
@@ -359,6 +360,19 @@ def test_an_answer_is_an_id_a_place_or_a_text(tmp_path, answer, expected):
     assert item.format == ("multiple" if isinstance(answer, list) else "single")
 
 
+def test_a_place_is_one_though_options_look_like_letters_or_places(tmp_path):
+    rows = (
+        {"id": "x", "q": "Is it?", "a0": "1", "a1": "0", "answer_idx": "0"},
+        {"id": "y", "q": "Is it?", "options": ["B", "A"], "answer": 0},
+        {"id": "z", "q": "Is it?", "options": ["A", "B"], "answer": "B"},
+    )
+    source = lines(tmp_path / "a.jsonl", *rows)
+    source.write_bytes(codecs.BOM_UTF8 + source.read_bytes())
+    assert [one.answer for one in of_jsonl(source)] == ["A", "A", "B"]
+    kept, _ = import_items(source, tmp_path / "items")
+    assert of_jsonl(kept) == of_jsonl(source)
+
+
 QUESTION = {"id": "x", "question": "Is it?"}
 
 
@@ -374,6 +388,12 @@ QUESTION = {"id": "x", "question": "Is it?"}
         (QUESTION | {"options": ["x", "y"], "answer": "B", "answer_idx": 0}, "answer and answer_i"),
         (QUESTION | {"q": "Was it?", "answer": "yes"}, "q and question say the same"),
         (QUESTION | {"qid": "y", "answer": "yes"}, "id and qid say the same"),
+        (
+            QUESTION | {"options": ["B", "A", "AB", "O"], "answer": "A"},
+            "'A' is one option's letter",
+        ),
+        (QUESTION | {"a0": "B", "a1": "A", "a2": "O", "answer": ["A", "O"]}, "and another's text"),
+        (QUESTION | {"a0": "x", "a1": "y", "answer_idx": "B"}, "answer_idx: 'B' is no place"),
         (QUESTION | {"options": ["x", "y"]}, "answer: is missing"),
         (QUESTION | {"options": ["x", "y"], "answer": None}, "answer: is missing"),
     ],

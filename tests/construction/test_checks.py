@@ -56,7 +56,7 @@ def test_a_sound_proposal_has_no_defect(code, form):
         (Format.SINGLE, TEXTS[:1], None),
         (Format.MULTIPLE, TEXTS[:2], None),
         (Format.SINGLE, (*TEXTS, "Hand  over the LAMP."), "D"),
-        (Format.SINGLE, ("Yes", "No", "yes!"), "C"),
+        (Format.SINGLE, ("Yes", "No", "yes."), "C"),
         (Format.SINGLE, ("9", "10", "１０"), "C"),
         (Format.SINGLE, ("Yes", "No", "Y\u034fes"), "C"),
         (Format.SINGLE, ("Yes", "No", "\u3164"), "C"),
@@ -66,6 +66,21 @@ def test_a_sound_proposal_has_no_defect(code, form):
 def test_options_that_are_too_few_alike_or_out_of_place(form, texts, option_id):
     defect = Defect(code=ProposalDefect.OPTION_DEFECT, option_id=option_id)
     assert defect in found("G", form, question={"options": options(*texts)})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("She would pay $50 for the old lamp", "She would pay $500 for the old lamp"),
+        ("He thinks that the lamp is broken", "She thinks that the lamp is broken"),
+        ("They meet at the station at 3:15", "They meet at the station at 3:50"),
+        ("She is now sure of what he wants", "She is not sure of what he wants"),
+        ("He can reach the lamp from there", "He can't reach the lamp from there"),
+        ("Really?", "Really."),
+    ],
+)
+def test_options_that_differ_in_a_sign_are_two(one, other):
+    assert found("G", question={"options": options(one, other)}) == ()
 
 
 def test_option_ids_follow_the_alphabet():

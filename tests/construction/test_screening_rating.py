@@ -18,10 +18,10 @@ from construction.plan import Plan
 from construction.screening.asking import rating
 from construction.screening.estimate import estimate_rating
 from construction.screening.pipeline import decide
-from construction.screening.rubric import Ratings, reasons_of
+from construction.screening.rubric import Rating, Ratings, reasons_of
 from construction.screening.rules import Measures, Reason, RubricMinimum
 from construction.screening.stills import stills
-from construction.screening.verdicts import Standing, read_standings, word_of_rules
+from construction.screening.verdicts import SCREENED_OUT, Standing, read_standings, word_of_rules
 from construction.workspace import DEMO_KEY, Workspace
 from psychemme.canonical import digest
 from psychemme.cli.app import app
@@ -33,7 +33,7 @@ from psychemme.media.episode_media import episode_media
 from psychemme.media.prepare import PreparedClip
 from psychemme.media.probe import probe
 from psychemme.media.settings import MediaSettings
-from psychemme.vocabulary import ScreeningMaker, ScreeningVerdict
+from psychemme.vocabulary import ClipStatus, ScreeningMaker, ScreeningVerdict
 from state.address import Address
 from state.clips import ClipStore
 from state.screening import ScreeningStore
@@ -260,6 +260,30 @@ def test_what_rules_or_people_refuse_is_not_sent(site: Site) -> None:
     assert not found[IDS[2]].is_refused
     assert found[IDS[2]].decided_by is ScreeningMaker.PERSON
     assert found[IDS[3]].is_refused
+
+
+def test_a_clip_that_cannot_be_used_is_not_sent(local: Site) -> None:
+    broken = local.prepared[IDS[0] * 4]
+    local.prepared[IDS[0] * 4] = broken.model_copy(update={"problem": "'x.mp4' has no sound."})
+    with ModelServer(every(lambda _: scores())) as server:
+        found = local.rate(server)
+        assert server.count() == len(IDS) - 1
+    assert found[IDS[0]].rated is None
+    with ClipStore(local.workspace.database) as clips:
+        for name, why in ((IDS[0], "'x.mp4' has no sound."), (IDS[1], f"{SCREENED_OUT}blur.")):
+            one = next(clip for clip in clips.clips() if clip.id == name)
+            refused = {"status": ClipStatus.REFUSED, "reason": why}
+            clips.put_clip(one.model_copy(update=refused))
+    done = CliRunner().invoke(app, ["screen", "show", "-w", str(local.workspace.root)])
+    assert f"{IDS[0]} 'x.mp4' has no sound." in done.output
+    rows = {name: next(row for row in done.output.splitlines() if name in row) for name in IDS}
+    assert ["refused" in rows[name] for name in IDS] == [True, False, False, False]
+
+
+@pytest.mark.parametrize("score", [True, False, 3, 1.5])
+def test_a_score_is_a_number_of_the_rubric(score: float) -> None:
+    with pytest.raises(ValueError, match="score"):
+        Rating.model_validate({"score": score})
 
 
 def test_it_costs_what_was_estimated(local: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -270,7 +270,7 @@ def overlapping(rows: Rows) -> None:
 
 
 def repeated_options(rows: Rows) -> None:
-    put(rows[0], 0, options=(Option(id="A", text="Open it!"), Option(id="B", text=" open  IT ")))
+    put(rows[0], 0, options=(Option(id="A", text="Open it."), Option(id="B", text=" open  IT ")))
 
 
 FAULTY: dict[str, tuple[Callable[[Rows], object], list[tuple[str, str, Rule]]]] = {
@@ -278,7 +278,7 @@ FAULTY: dict[str, tuple[Callable[[Rows], object], list[tuple[str, str, Rule]]]] 
         lambda rows: put(
             rows[0],
             0,
-            options=(Option(id="A", text="Yes"), Option(id="B", text="ye\u034fs!")),
+            options=(Option(id="A", text="Yes"), Option(id="B", text="ye\u034fs.")),
         ),
         [(Q, "q0000", Rule.OPTIONS)],
     ),

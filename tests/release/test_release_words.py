@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psychemme.release.texts import is_blank, same_text, visible
+from psychemme.release.texts import is_blank, same_option, same_text, visible
 from psychemme.release.words import frequent_words, words
 
 
@@ -83,6 +83,25 @@ def test_texts_that_look_alike_are_the_same(one: str, other: str) -> None:
 )
 def test_texts_that_look_different_are_not(one: str, other: str) -> None:
     assert same_text(one) != same_text(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("don't", "don’t"), ("3–5", "3-5"), ("−5", "-5"), ("5 %", "5%"), ("So—", "so")],
+)
+def test_kinds_of_a_sign_are_one(one: str, other: str) -> None:
+    assert same_text(one) == same_text(other)
+
+
+def test_a_mark_at_the_end_makes_another_option_of_the_same_text() -> None:
+    for one, other, is_same in (
+        ("Really?", "Really.", False),
+        ("Oh!", "oh", False),
+        ("Really?!", "“really！？”", True),
+        ("Oh.", "oh", True),
+        ("A-", "a", False),
+    ):
+        assert (same_option(one) == same_option(other)) is is_same
 
 
 def test_what_shows_nothing_is_blank() -> None:

@@ -66,6 +66,20 @@ def test_hostile_names_transcripts_and_reasons_are_escaped(boss):
     assert "eye&lt;b&gt;" in page
 
 
+def test_a_name_turns_no_text_around_and_a_long_one_wraps(app, boss):
+    with ClipStore(database(app)) as clips:
+        mine = next(clip for clip in clips.clips() if clip.id == BROKEN)
+        name = f"/there/\u202egpj.{'x' * 200}\u2069.mp4"
+        reason = f"'{name}' has no video."
+        clips.put_clip(mine.model_copy(update={"path": name, "reason": reason}))
+    shown = articles(boss.get(PAGE).text)[BROKEN]
+    assert f"gpj.{'x' * 200}.mp4</bdi>" in shown
+    assert "\u202e" not in shown
+    assert "\u2069" not in shown
+    rule = ".clip p.no { white-space: normal; overflow-wrap: anywhere; }"
+    assert rule in boss.get("/static/curator.css").text
+
+
 @pytest.mark.parametrize(
     ("show", "names"),
     [

@@ -447,7 +447,7 @@ def test_the_open_format_is_not_mistaken_for_a_stage(reader):
         (ITEM, {"right": []}, "options", "Mark exactly one option as right."),
         (ITEM, {"right": ["0", "1"]}, "options", "Mark exactly one option as right."),
         (ITEM, {"option-2": "FETCH  a drink"}, "option-2", "says the same as an earlier one"),
-        (ITEM, {"option-2": "fetch a drink!"}, "option-2", "says the same as an earlier one"),
+        (ITEM, {"option-2": "fetch a drink."}, "option-2", "says the same as an earlier one"),
         (ITEM, {"option-2": "Fetch a drink\ufe0f"}, "option-2", "says the same as an earlier one"),
         (ITEM, {"question": "\u200b\u3164"}, "question", "Write the question."),
         (ITEM, {"editor": "\u200b"}, "editor", "Say who edits."),

@@ -12,6 +12,7 @@ from construction.screening.stills import stills
 from construction.screening.verdicts import SCREENED_OUT, Standing, read_standings
 from construction.workspace import Workspace
 from psychemme.media.blobs import BlobStore
+from psychemme.release.texts import seen
 from psychemme.vocabulary import ClipStatus, ScreeningMaker
 from state.clips import ClipStore
 from state.leakage import LeakageStore
@@ -53,6 +54,11 @@ class ClipRow:
     def is_broken(self) -> bool:
         """Whether it cannot be used, whatever anybody says of it."""
         return self.clip.status is ClipStatus.REFUSED and not self._is_out
+
+    @property
+    def why(self) -> str:
+        """Why it cannot be used, without signs that turn the file's name around."""
+        return seen(self.clip.reason or "")
 
     @property
     def waits(self) -> bool:
@@ -128,7 +134,7 @@ def _row(
     measures = standing.measures if standing else None
     return ClipRow(
         clip=clip,
-        name=PurePath(clip.path).name,
+        name=seen(PurePath(clip.path).name),
         standing=standing,
         lines=compared(measures, rules) if measures and rules else (),
         copies=tuple(name for name in together.get(clip.id, ()) if name != clip.id),
