@@ -39,7 +39,7 @@ demo: .venv/demo.installed
 	python examples/demo.py demo-workspace
 
 test: .venv/dev.installed
-	pytest -n 2 -m "not slow and not exports and not soak" $(PYTEST_ARGS)
+	pytest -n 2 --dist worksteal -m "not slow and not exports and not soak" $(PYTEST_ARGS)
 
 test-slow: .venv/llama.installed
 	pytest -n 2 -m "slow and not exports and not soak" $(PYTEST_ARGS)
