@@ -10,6 +10,8 @@ from state.values import LedgerCall
 from tests.support.commands import read, run
 from tests.support.model_server import ModelServer
 
+pytestmark = pytest.mark.slow
+
 COUNT = 8
 KEY = {"PSYCHEMME_API_KEY": "sk-test-0123456789"}
 PRICES = {"PSYCHEMME_INPUT_PRICE": "1", "PSYCHEMME_OUTPUT_PRICE": "5"}

@@ -179,11 +179,11 @@ def uninterrupted(count: int) -> str:
 
 SLOW = [
     pytest.param(count, n, marks=pytest.mark.slow)
-    for count, n in ((60, 25), *((500, n) for n in range(20, 980, 48)))
+    for count, n in ((60, 25), (60, 80), *((500, n) for n in range(20, 980, 48)))
 ]
 
 
-@pytest.mark.parametrize(("count", "seen"), [(60, 80), *SLOW])
+@pytest.mark.parametrize(("count", "seen"), SLOW)
 def test_kill_and_resume(tmp_path: Path, count: int, seen: int) -> None:
     """Kill evaluation, or judging where `seen` calls lie past it; the scores do not change."""
     release, out = make_release(tmp_path / "release", count), tmp_path / "runs"

@@ -83,6 +83,7 @@ def test_kill_during_generate(
     assert (totals["started"], totals["pending"]) == (COUNT, 0)
 
 
+@pytest.mark.slow
 def test_ctrl_c_drains_and_resumes(workspace: Path, uninterrupted: str) -> None:
     with ModelServer(delay=0.05) as server:
         running = start(workspace, generate(server))

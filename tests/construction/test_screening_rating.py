@@ -24,7 +24,7 @@ from construction.screening.stills import stills
 from construction.screening.verdicts import SCREENED_OUT, Standing, read_standings, word_of_rules
 from construction.workspace import DEMO_KEY, Workspace
 from psychemme.canonical import digest
-from psychemme.cli.app import app, out
+from psychemme.cli.app import app
 from psychemme.config import Settings, load_settings
 from psychemme.episode import Utterance
 from psychemme.errors import ConfigError, EndpointError, Stopped, UserError, WorkspaceError
@@ -265,8 +265,7 @@ def test_what_rules_or_people_refuse_is_not_sent(site: Site) -> None:
 def test_a_clip_that_cannot_be_used_is_not_sent(
     local: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The console keeps the width that it had when some test first imported it.
-    monkeypatch.setattr(out, "_width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
     broken = local.prepared[IDS[0] * 4]
     local.prepared[IDS[0] * 4] = broken.model_copy(update={"problem": "'x.mp4' has no sound."})
     with ModelServer(every(lambda _: scores())) as server:
