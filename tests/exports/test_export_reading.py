@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from construction.exports.templates.reading import is_readable, read_answer, response_line
@@ -56,6 +56,7 @@ def agrees(reply: str) -> bool:
 PIECES = ['{"answer": "A"}', '{"answer": ["B", "C"]}', '{"answer"', "<think>", "</think>", "```"]
 
 
+@example('{"answer": ["B", "C"]}<think></think>{"answer": "A"}')
 @given(
     st.lists(st.sampled_from([*PIECES, *'AB{}":, \n', "answer", "not"]), max_size=8).map("".join)
 )

@@ -4,8 +4,7 @@ import json
 import re
 
 _NAME = r"(?:think|thinking|thought|reasoning)>"
-_THOUGHT = re.compile(rf"^.*</{_NAME}", re.DOTALL | re.IGNORECASE)
-_OPEN_THOUGHT = re.compile(rf"<{_NAME}", re.IGNORECASE)
+_TAG = re.compile(rf"<(/?){_NAME}", re.IGNORECASE)
 _BARE = re.compile(r"[\s*_`(\[\"']*([A-Za-z])[\s*_`)\]\"'.]*")
 
 
@@ -42,8 +41,17 @@ def response_line(item_id: str, model: str, reply: str) -> str:
 
 def _shown(reply: str | None) -> str:
     """Return `reply` without its thinking; nothing where it ends inside it."""
-    said = _THOUGHT.sub("", reply or "")
-    return "" if _OPEN_THOUGHT.search(said) else said
+    text = reply or ""
+    shown: list[str] = []
+    position, is_thinking = 0, False
+    for tag in _TAG.finditer(text):
+        if not is_thinking and tag[1]:
+            # It was opened in the prompt.
+            shown.clear()
+        elif not is_thinking:
+            shown.append(text[position : tag.start()])
+        position, is_thinking = tag.end(), not tag[1]
+    return "" if is_thinking else "".join((*shown, text[position:]))
 
 
 def _answers(text: str) -> tuple[list[object], int]:
