@@ -21,7 +21,14 @@ from evaluation.analyses.estimating import (
     quotient,
     shown,
 )
-from evaluation.analyses.values import Analysis, NotApplicable, Study, same_items, scores_of
+from evaluation.analyses.values import (
+    Analysis,
+    Drawing,
+    NotApplicable,
+    Study,
+    same_items,
+    scores_of,
+)
 from evaluation.bootstrap import Floats
 from evaluation.rater_agreement import Undefined
 from evaluation.report.formats import FLAGGED, Cell, Table
@@ -65,30 +72,11 @@ def analyse(study: Study) -> Analysis:
             f"{len(items) * len(people)} responses"
         ),
         tables=(
-            Table(
-                name="humans-raw",
-                title="Raw of people and models on the same items",
-                columns=("", "responses", "no answer", *heads),
-                rows=tuple(
-                    (name, *count, *map(shown, row))
-                    for name, count, row in zip(names, counts, figures, strict=True)
-                ),
-            ),
+            _raw_table(names, counts, figures, heads),
             *_gap_table(models, gaps, heads, everyone),
             _agreement_table(study, people, items),
         ),
-        drawings=(
-            intervals(
-                "humans-raw",
-                "Raw with 95% intervals of people together, each annotator and each model on the "
-                "same items, as micro and as macro mean.",
-                "Raw (%)",
-                {
-                    name: {"micro": shown(row[0]), "macro": shown(row[1])}
-                    for name, row in zip(names, figures, strict=True)
-                },
-            ),
-        ),
+        drawings=(_drawing(names, figures),),
         notes=(
             "Only the episodes of these items are redrawn; people and models share the draws.",
             HELD_FIXED,
@@ -150,6 +138,36 @@ def _figures(
     flat = estimated(episode_sums(rows), of, study.draws, study.seed)
     width = 2 + len(declared)
     return [flat[start : start + width] for start in range(0, len(flat), width)]
+
+
+def _raw_table(
+    names: Sequence[str],
+    counts: Sequence[tuple[int, int]],
+    figures: Sequence[Sequence[EpisodeEstimate]],
+    heads: tuple[str, ...],
+) -> Table:
+    return Table(
+        name="humans-raw",
+        title="Raw of people and models on the same items",
+        columns=("", "responses", "no answer", *heads),
+        rows=tuple(
+            (name, *count, *map(shown, row))
+            for name, count, row in zip(names, counts, figures, strict=True)
+        ),
+    )
+
+
+def _drawing(names: Sequence[str], figures: Sequence[Sequence[EpisodeEstimate]]) -> Drawing:
+    return intervals(
+        "humans-raw",
+        "Raw with 95% intervals of people together, each annotator and each model on the "
+        "same items, as micro and as macro mean.",
+        "Raw (%)",
+        {
+            name: {"micro": shown(row[0]), "macro": shown(row[1])}
+            for name, row in zip(names, figures, strict=True)
+        },
+    )
 
 
 def _gap_table(

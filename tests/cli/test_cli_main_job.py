@@ -86,6 +86,7 @@ def test_one_seed_gives_the_same_bytes(generated: Path, workspace: Path) -> None
     assert again == run(generated, "candidates", "list", "--json").stdout
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_candidates(generated: Path, workspace: Path) -> None:
     run(workspace, "generate", "--model", "signal", "--count", "40", "--seed", "7")
     assert read(workspace, "candidates", "list") != read(generated, "candidates", "list")
@@ -112,6 +113,7 @@ def test_a_second_run_says_resume_or_fresh(generated: Path) -> None:
     assert "Traceback" not in refused.stderr
 
 
+@pytest.mark.slow
 def test_fresh_starts_another_run_and_deletes_nothing(workspace: Path) -> None:
     run(workspace, "generate", "--model", "signal", "--count", "6")
     run(workspace, "generate", "--model", "signal", "--count", "5", "--fresh")

@@ -213,6 +213,7 @@ def repeated(server: ModelServer) -> int:
     return len(hashes) - len(set(hashes))
 
 
+@pytest.mark.slow
 async def test_a_killed_worker(cluster: Cluster, root: Path, alone: Any) -> None:
     expected, calls = alone
     with ModelServer(delay=0.2) as server:
@@ -241,6 +242,7 @@ def bound_port(one: Process) -> int:
     return next(c.laddr.port for c in found if c.status == psutil.CONN_LISTEN)
 
 
+@pytest.mark.slow
 async def test_stop_drains_and_resumes(cluster: Cluster, root: Path, alone: Any) -> None:
     with ModelServer(delay=0.1) as server:
         async with started(root, server, cluster.address) as job:
